@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BASE_JS_H
+#define BASE_JS_H
+
+/*
+ * js - reading JSON that somebody else wrote, and writing our own.
+ *
+ * The only place that includes <jansson.h>; everybody else includes this.
+ * Getters take a path of names for the error ("params.peer") and tell apart
+ * missing from wrong: a required member that is missing, or any member of the
+ * wrong type or out of range, is ERR_INVALID with the name in the text.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+struct err;
+
+#define JS_MAX_DEPTH 64 /* deeper input is refused */
+
+/* For AUTO(js_unref): drops the reference a json_t * variable owns. */
+void js_unref(json_t **value);
+
+/* Parses exactly one value; duplicate keys and trailing bytes are errors. */
+json_t *js_parse(const char *text, size_t len, struct err *err);
+
+/* Compact text, to be freed by the caller. */
+char *js_text(const json_t *value);
+
+/* Required members. Strings stay owned by the object. */
+int js_get_str(const json_t *obj, const char *name, const char **ret_value,
+	       struct err *err);
+int js_get_u64(const json_t *obj, const char *name, uint64_t min,
+	       uint64_t max, uint64_t *ret_value, struct err *err);
+int js_get_bool(const json_t *obj, const char *name, bool *ret_value,
+		struct err *err);
+int js_get_obj(const json_t *obj, const char *name, json_t **ret_value,
+	       struct err *err);
+int js_get_arr(const json_t *obj, const char *name, json_t **ret_value,
+	       struct err *err);
+
+/* Optional members: *ret_value is left as it was when missing or null. */
+int js_opt_str(const json_t *obj, const char *name, const char **ret_value,
+	       struct err *err);
+int js_opt_u64(const json_t *obj, const char *name, uint64_t min,
+	       uint64_t max, uint64_t *ret_value, struct err *err);
+int js_opt_bool(const json_t *obj, const char *name, bool *ret_value,
+		struct err *err);
+int js_opt_obj(const json_t *obj, const char *name, json_t **ret_value,
+	       struct err *err);
+int js_opt_arr(const json_t *obj, const char *name, json_t **ret_value,
+	       struct err *err);
+
+/* ERR_INVALID naming the first member that is not in the NULL-ended list. */
+int js_only(const json_t *obj, const char *const *names, struct err *err);
+
+#endif
