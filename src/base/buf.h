@@ -7,7 +7,8 @@
  *
  * The limit is given when it is made; appending beyond it fails and leaves the
  * contents as they were, so what a peer sends cannot make the program grow.
- * The contents are always followed by a NUL byte that does not count.
+ * The contents are followed by a NUL byte that does not count; data is NULL
+ * until something was appended or reserved.
  */
 
 #include <stddef.h>
@@ -33,7 +34,7 @@ uint8_t *buf_reserve(struct buf *buf, size_t len);
 void buf_commit(struct buf *buf, size_t len);
 /* Drops len bytes from the front. */
 void buf_consume(struct buf *buf, size_t len);
-void buf_clear(struct buf *buf);  /* keeps the memory */
-void buf_done(struct buf *buf);   /* frees the contents; buf may be reused */
+void buf_clear(struct buf *buf); /* keeps the memory */
+void buf_done(struct buf *buf);  /* frees the contents; buf may be reused */
 
 #endif

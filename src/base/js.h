@@ -6,9 +6,12 @@
  * js - reading JSON that somebody else wrote, and writing our own.
  *
  * The only place that includes <jansson.h>; everybody else includes this.
- * Getters take a path of names for the error ("params.peer") and tell apart
+ * Getters take a name or a path of names ("params.peer") and tell apart
  * missing from wrong: a required member that is missing, or any member of the
- * wrong type or out of range, is ERR_INVALID with the name in the text.
+ * wrong type or out of range, is ERR_INVALID with the name in the text. A
+ * member whose own name has a dot in it cannot be reached with them.
+ *
+ * Threading: any thread, but a json_t belongs to one at a time.
  */
 
 #include <stdbool.h>
@@ -20,6 +23,13 @@
 struct err;
 
 #define JS_MAX_DEPTH 64 /* deeper input is refused */
+
+/*
+ * Once per program, before the first json_t and before a sandbox keeps
+ * /dev/urandom away: makes missing memory abort as everywhere else, and seeds
+ * the hashing of names so that a peer cannot choose names that collide.
+ */
+void js_init(void);
 
 /* For AUTO(js_unref): drops the reference a json_t * variable owns. */
 void js_unref(json_t **value);
@@ -33,8 +43,8 @@ char *js_text(const json_t *value);
 /* Required members. Strings stay owned by the object. */
 int js_get_str(const json_t *obj, const char *name, const char **ret_value,
 	       struct err *err);
-int js_get_u64(const json_t *obj, const char *name, uint64_t min,
-	       uint64_t max, uint64_t *ret_value, struct err *err);
+int js_get_u64(const json_t *obj, const char *name, uint64_t min, uint64_t max,
+	       uint64_t *ret_value, struct err *err);
 int js_get_bool(const json_t *obj, const char *name, bool *ret_value,
 		struct err *err);
 int js_get_obj(const json_t *obj, const char *name, json_t **ret_value,
@@ -45,8 +55,8 @@ int js_get_arr(const json_t *obj, const char *name, json_t **ret_value,
 /* Optional members: *ret_value is left as it was when missing or null. */
 int js_opt_str(const json_t *obj, const char *name, const char **ret_value,
 	       struct err *err);
-int js_opt_u64(const json_t *obj, const char *name, uint64_t min,
-	       uint64_t max, uint64_t *ret_value, struct err *err);
+int js_opt_u64(const json_t *obj, const char *name, uint64_t min, uint64_t max,
+	       uint64_t *ret_value, struct err *err);
 int js_opt_bool(const json_t *obj, const char *name, bool *ret_value,
 		struct err *err);
 int js_opt_obj(const json_t *obj, const char *name, json_t **ret_value,
