@@ -179,13 +179,19 @@ hear(struct fixture *f, int fd)
 	return (char *)line.data;
 }
 
+/* Reads lines until one has part in it. */
 static void
 expect_line(struct fixture *f, int fd, const char *part)
 {
-	char *text = hear(f, fd);
+	bool found = false;
 
-	assert_non_null(strstr(text, part));
-	free(text);
+	while (!found) {
+		char *text = hear(f, fd);
+
+		found = strstr(text, part) != NULL;
+		assert_true(found || strlen(text) > 0);
+		free(text);
+	}
 }
 
 static void
@@ -336,11 +342,9 @@ test_a_long_reply_arrives_whole_and_the_next_request_after_it(void **state)
 	say(fd, BIG PING);
 	text = hear(f, fd);
 	assert_true(strlen(text) > BIG_SIZE);
-	if (strstr(text, "null") == NULL) {
-		free(text);
-		text = hear(f, fd);
-	}
-	assert_non_null(strstr(text, "\"result\":null"));
+	assert_null(memchr(text, '\0', BIG_SIZE));
+	if (strstr(text, "\"result\":null") == NULL)
+		expect_line(f, fd, "\"result\":null");
 	free(text);
 	(void)close(fd);
 }
