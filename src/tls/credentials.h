@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TLS_CREDENTIALS_H
+#define TLS_CREDENTIALS_H
+
+/*
+ * credentials - PEM text into an SSL_CTX, with errors that name the fault.
+ * Private to src/tls.
+ */
+
+#include <openssl/types.h>
+
+#include "tls/context.h"
+
+struct err;
+
+/*
+ * Gives ssl_ctx the certificate, its chain, the key and the trusted CAs. The
+ * leaf stays owned by ssl_ctx.
+ */
+int tls_credentials_load(SSL_CTX *ssl_ctx, enum tls_role role,
+			 const struct tls_pem *pem, struct err *err);
+
+/*
+ * The first URI of the certificate's subject alternative name, the caller's to
+ * free; NULL when it has none that is a proper string.
+ */
+char *tls_credentials_uri(const X509 *cert);
+
+#endif

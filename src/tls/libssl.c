@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * libssl - a stream by libssl's own record layer, for when the other one is in
+ * doubt. It is fed record by record, so that it never holds bytes back, and
+ * decrypts to where the record lay.
+ */
+
+#include <assert.h>
+
+#include <openssl/err.h>
+
+#include "base/mem.h"
+#include "tls/engine.h"
+#include "tls/ossl.h"
+
+struct libssl_stream {
+	struct tls_stream base;
+	SSL *ssl;
+	BIO *in;          /* owned by ssl, as is out */
+	BIO *out;         /* what was sealed last */
+	bool taken;       /* the contents of out were handed to the caller */
+	uint64_t records; /* sent under this key */
+};
+
+static struct libssl_stream *
+from_base(struct tls_stream *s)
+{
+	return (struct libssl_stream *)s;
+}
+
+/* libssl itself would wait with its answer until there is data. */
+static bool
+libssl_update_due(const struct tls_stream *base)
+{
+	const struct libssl_stream *s = (const struct libssl_stream *)base;
+
+	return base->update_due ||
+	       SSL_get_key_update_type(s->ssl) != SSL_KEY_UPDATE_NONE;
+}
+
+static int
+fail_text(struct tls_failure *failure, enum tls_reason reason, const char *what)
+{
+	char why[96];
+
+	return tls_failure_set(failure, reason, "%s: %s", what,
+			       ossl_text(why, sizeof(why)));
+}
+
+/* What libssl has written since the last time, and keeps until the next. */
+static void
+take_output(struct libssl_stream *s, struct iovec *ret_wire)
+{
+	char *data;
+	long len = BIO_get_mem_data(s->out, &data);
+
+	ret_wire->iov_base = data;
+	ret_wire->iov_len = (size_t)len;
+	s->taken = true;
+}
+
+static void
+drop_taken_output(struct libssl_stream *s)
+{
+	if (s->taken)
+		(void)BIO_reset(s->out);
+	s->taken = false;
+}
+
+/* Before data: our own at the limit, or the answer to the peer's. */
+static int
+seal_key_update(struct libssl_stream *s, size_t plain_len)
+{
+	int type = s->base.ask_peer ? SSL_KEY_UPDATE_REQUESTED
+				    : SSL_KEY_UPDATE_NOT_REQUESTED;
+
+	s->records += (plain_len + TLS_RECORD_PLAIN - 1) / TLS_RECORD_PLAIN;
+	if (s->records < s->base.limit && !libssl_update_due(&s->base))
+		return 0;
+	s->records = 0;
+	s->base.update_due = s->base.ask_peer = false;
+	return SSL_key_update(s->ssl, type) == 1 &&
+			       SSL_do_handshake(s->ssl) == 1
+		       ? 0
+		       : -1;
+}
+
+static int
+libssl_seal(struct tls_stream *base, uint8_t *buf, size_t plain_len,
+	    struct iovec *ret_wire, struct tls_failure *failure)
+{
+	struct libssl_stream *s = from_base(base);
+	uint8_t *slot = buf + TLS_HEADROOM;
+
+	drop_taken_output(s);
+	ERR_clear_error();
+	if (seal_key_update(s, plain_len) == -1)
+		return fail_text(failure, TLS_REASON_INTERNAL,
+				 "cannot update the key");
+	while (plain_len > 0) {
+		size_t len = plain_len < TLS_RECORD_PLAIN ? plain_len
+							  : TLS_RECORD_PLAIN;
+		size_t done;
+
+		if (SSL_write_ex(s->ssl, slot + TLS_RECORD_HEADER, len,
+				 &done) != 1 ||
+		    done != len)
+			return fail_text(failure, TLS_REASON_INTERNAL,
+					 "cannot encrypt a record");
+		slot += TLS_SLOT;
+		plain_len -= len;
+	}
+	take_output(s, ret_wire);
+	return 0;
+}
+
+/* libssl sends alerts of its own; only the end is left to us to say. */
+static int
+libssl_seal_alert(struct tls_stream *base, uint8_t *buf, enum tls_alert alert,
+		  struct iovec *ret_wire, struct tls_failure *failure)
+{
+	struct libssl_stream *s = from_base(base);
+
+	(void)buf;
+	drop_taken_output(s);
+	ERR_clear_error();
+	if (alert == TLS_ALERT_CLOSE_NOTIFY && SSL_shutdown(s->ssl) < 0)
+		return fail_text(failure, TLS_REASON_INTERNAL,
+				 "cannot end the stream");
+	take_output(s, ret_wire);
+	return 0;
+}
+
+static int
+open_failed(struct libssl_stream *s, struct tls_failure *failure)
+{
+	int code = ERR_GET_REASON(ERR_peek_error());
+	enum tls_reason reason = TLS_REASON_UNEXPECTED;
+
+	if (code >= SSL_AD_REASON_OFFSET) {
+		ERR_clear_error();
+		s->base.write_closed = true;
+		return tls_failure_alert(
+			failure, (unsigned)(code - SSL_AD_REASON_OFFSET));
+	}
+	switch (code) {
+	case SSL_R_DECRYPTION_FAILED_OR_BAD_RECORD_MAC:
+	case SSL_R_DATA_LENGTH_TOO_LONG:
+	case SSL_R_ENCRYPTED_LENGTH_TOO_LONG:
+	case SSL_R_PACKET_LENGTH_TOO_LONG:
+	case SSL_R_LENGTH_TOO_SHORT:
+	case SSL_R_LENGTH_MISMATCH:
+	case SSL_R_BAD_KEY_UPDATE:
+	case SSL_R_BAD_LENGTH:
+	case SSL_R_INVALID_ALERT:
+		reason = TLS_REASON_BAD_RECORD;
+		break;
+	default:
+		break;
+	}
+	return fail_text(failure, reason, "peer's record is refused");
+}
+
+static int
+libssl_open(struct tls_stream *base, uint8_t *record, size_t len,
+	    struct tls_record *ret, struct tls_failure *failure)
+{
+	struct libssl_stream *s = from_base(base);
+	uint8_t *plain = record + TLS_RECORD_HEADER;
+	size_t n = 0;
+
+	drop_taken_output(s);
+	ERR_clear_error();
+	if (BIO_write(s->in, record, (int)len) != (int)len)
+		return fail_text(failure, TLS_REASON_INTERNAL, "out of memory");
+	if (SSL_read_ex(s->ssl, plain, len - TLS_RECORD_HEADER, &n) == 1) {
+		assert(SSL_pending(s->ssl) == 0 && BIO_pending(s->in) == 0);
+		ret->plain = plain;
+		ret->len = n;
+		ret->data = true;
+		return 0;
+	}
+	switch (SSL_get_error(s->ssl, 0)) {
+	case SSL_ERROR_WANT_READ:
+		/* Not data, or data of length 0: libssl does not say which. */
+		assert(BIO_pending(s->in) == 0);
+		return 0;
+	case SSL_ERROR_ZERO_RETURN:
+		ret->closed = true;
+		return 0;
+	default:
+		return open_failed(s, failure);
+	}
+}
+
+static bool
+libssl_wants_to_send(const struct tls_stream *base)
+{
+	const struct libssl_stream *s = (const struct libssl_stream *)base;
+
+	if (!s->taken && BIO_pending(s->out) > 0)
+		return true;
+	return base->failure == NULL && libssl_update_due(base);
+}
+
+static void
+libssl_free(struct tls_stream *base)
+{
+	struct libssl_stream *s = from_base(base);
+
+	SSL_free(s->ssl);
+	free_ptr(&s);
+}
+
+static const struct tls_stream_ops libssl_ops = {
+	.seal = libssl_seal,
+	.seal_alert = libssl_seal_alert,
+	.open = libssl_open,
+	.wants_to_send = libssl_wants_to_send,
+	.free = libssl_free,
+};
+
+struct tls_stream *
+tls_libssl_new(SSL *ssl, enum tls_suite suite)
+{
+	struct libssl_stream *s = xmalloc0(sizeof(*s));
+
+	s->base.ops = &libssl_ops;
+	s->base.suite = suite;
+	s->base.limit = TLS_KEY_RECORDS;
+	s->ssl = ssl;
+	s->in = SSL_get_rbio(ssl);
+	s->out = SSL_get_wbio(ssl);
+	(void)BIO_reset(s->out);
+	return &s->base;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TLS_OSSL_H
+#define TLS_OSSL_H
+
+/*
+ * ossl - what every user of OpenSSL in this directory needs: releasing locals,
+ * turning its error queue into text. Private to src/tls.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+struct err;
+
+#define OSSL_RELEASE(name, type, release) \
+	static inline void name(type **p) \
+	{                                 \
+		release(*p);              \
+		*p = NULL;                \
+	}                                 \
+	static_assert(true, "takes a semicolon")
+
+OSSL_RELEASE(ossl_bio_free, BIO, BIO_free_all);
+OSSL_RELEASE(ossl_pkey_free, EVP_PKEY, EVP_PKEY_free);
+OSSL_RELEASE(ossl_x509_free, X509, X509_free);
+OSSL_RELEASE(ossl_names_free, GENERAL_NAMES, GENERAL_NAMES_free);
+
+/*
+ * ERR_INTERNAL or the like with the oldest entry of the error queue appended to
+ * the message; empties the queue. Returns -1.
+ */
+int ossl_err(struct err *err, int kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * The oldest error in the queue in words, into buf; empties the queue. Returns
+ * buf.
+ */
+const char *ossl_text(char *buf, size_t size);
+
+/* A point in time to seconds since 1970; -1 when it cannot be read. */
+int ossl_time(const ASN1_TIME *time, int64_t *ret_seconds);
+
+#endif

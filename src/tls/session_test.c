@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tls/session.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/test.h"
+#include "tls/testpair.h"
+
+/* What one side of a handshake brings. */
+struct party {
+	const char *node;
+	struct tls_pki_validity validity; /* all 0: valid */
+	bool other_ca;                    /* signed by another CA */
+	const char *expects;              /* of the peer; NULL: the truth */
+};
+
+struct world {
+	struct tls_pki_pem ca;
+	struct tls_pki_pem other_ca;
+};
+
+static int
+make_world(void **state)
+{
+	static struct world world;
+
+	testpair_ca("Ferry", &world.ca);
+	/* The same name, so that only the key tells them apart. */
+	testpair_ca("Ferry", &world.other_ca);
+	*state = &world;
+	return 0;
+}
+
+static int
+drop_world(void **state)
+{
+	struct world *w = *state;
+
+	tls_pki_pem_done(&w->ca);
+	tls_pki_pem_done(&w->other_ca);
+	return 0;
+}
+
+static struct tls_session *
+make_session(const struct world *w, enum tls_role role, const struct party *p,
+	     const char *peer)
+{
+	struct tls_pki_pem node = { 0 };
+	struct tls_context *ctx;
+	struct tls_session *s;
+	char uri[TLS_IDENTITY_SIZE];
+
+	testpair_node(p->other_ca ? &w->other_ca : &w->ca, p->node,
+		      p->validity.not_after != 0 ? &p->validity : NULL, &node);
+	ctx = testpair_context(role, &node, &w->ca);
+	s = tls_session_new(
+		ctx, testpair_uri(p->expects != NULL ? p->expects : peer, uri));
+	tls_context_unref(ctx);
+	tls_pki_pem_done(&node);
+	return s;
+}
+
+static void
+shake_hands(const struct world *w, struct testpair *pair,
+	    const struct party *client, const struct party *server)
+{
+	pair->client.session =
+		make_session(w, TLS_ROLE_CLIENT, client, server->node);
+	pair->server.session =
+		make_session(w, TLS_ROLE_SERVER, server, client->node);
+	testpair_run(pair);
+}
+
+/*
+ * The client is done when the server refuses it; the refusal comes with the
+ * first record that it opens.
+ */
+static void
+collect_refusal(struct testpair_side *client)
+{
+	struct tls_opened opened;
+
+	assert_non_null(client->stream);
+	assert_int_equal(tls_stream_open(client->stream, client->left,
+					 client->left_len, 0, &opened,
+					 &client->failure),
+			 -1);
+}
+
+static struct tls_pki_validity
+days_from_now(int from, int to)
+{
+	int64_t now = (int64_t)time(NULL);
+
+	return (struct tls_pki_validity){ now + from * 86400,
+					  now + to * 86400 };
+}
+
+static void
+expect(const struct tls_failure *f, enum tls_reason reason, bool by_peer)
+{
+	assert_string_equal(tls_reason_name(f->reason),
+			    tls_reason_name(reason));
+	assert_int_equal(f->by_peer, by_peer);
+	assert_true(strlen(f->text) > 0);
+}
+
+static void
+test_two_nodes_of_one_ca_agree(void **state)
+{
+	for (size_t chunk = 0; chunk < 40; chunk++) {
+		struct testpair pair = { .chunk = chunk };
+
+		shake_hands(*state, &pair, &(struct party){ .node = "a" },
+			    &(struct party){ .node = "b" });
+		assert_non_null(pair.client.stream);
+		assert_non_null(pair.server.stream);
+		assert_string_equal(tls_stream_cipher(pair.client.stream),
+				    "TLS_AES_128_GCM_SHA256");
+		assert_int_equal(pair.client.left_len, 0);
+		assert_int_equal(pair.server.left_len, 0);
+		testpair_done(&pair);
+	}
+}
+
+/* Each fault of a client, and what both sides say about it. */
+static void
+test_a_bad_client_is_refused_with_the_same_reason_on_both_sides(void **state)
+{
+	const struct {
+		struct party client;
+		enum tls_reason reason;
+	} rows[] = {
+		{ { .node = "a", .validity = days_from_now(-9, -1) },
+		  TLS_REASON_CERT_EXPIRED },
+		{ { .node = "a", .validity = days_from_now(1, 9) },
+		  TLS_REASON_CERT_NOT_YET_VALID },
+		{ { .node = "a", .other_ca = true }, TLS_REASON_WRONG_CA },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct testpair pair = { 0 };
+
+		shake_hands(*state, &pair, &rows[i].client,
+			    &(struct party){ .node = "b" });
+		assert_int_equal(pair.server.progress, TLS_FAILED);
+		expect(&pair.server.failure, rows[i].reason, false);
+		collect_refusal(&pair.client);
+		expect(&pair.client.failure, rows[i].reason, true);
+		testpair_done(&pair);
+	}
+}
+
+static void
+test_a_bad_server_is_refused_with_the_same_reason_on_both_sides(void **state)
+{
+	const struct {
+		struct party server;
+		enum tls_reason reason;
+	} rows[] = {
+		{ { .node = "b", .validity = days_from_now(-9, -1) },
+		  TLS_REASON_CERT_EXPIRED },
+		{ { .node = "b", .validity = days_from_now(1, 9) },
+		  TLS_REASON_CERT_NOT_YET_VALID },
+		{ { .node = "b", .other_ca = true }, TLS_REASON_WRONG_CA },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct testpair pair = { 0 };
+
+		shake_hands(*state, &pair, &(struct party){ .node = "a" },
+			    &rows[i].server);
+		assert_int_equal(pair.client.progress, TLS_FAILED);
+		expect(&pair.client.failure, rows[i].reason, false);
+		assert_int_equal(pair.server.progress, TLS_FAILED);
+		expect(&pair.server.failure, rows[i].reason, true);
+		testpair_done(&pair);
+	}
+}
+
+static void
+test_a_server_refuses_any_node_but_the_one_it_was_told(void **state)
+{
+	struct testpair pair = { 0 };
+
+	shake_hands(*state, &pair, &(struct party){ .node = "a" },
+		    &(struct party){ .node = "b", .expects = "aa" });
+	expect(&pair.server.failure, TLS_REASON_WRONG_NODE, false);
+	assert_string_equal(pair.server.failure.text,
+			    "peer is 'spiffe://ferry.io/node/a', expected "
+			    "'spiffe://ferry.io/node/aa'");
+	collect_refusal(&pair.client);
+	expect(&pair.client.failure, TLS_REASON_WRONG_NODE, true);
+	testpair_done(&pair);
+}
+
+static void
+test_a_client_refuses_any_node_but_the_one_it_was_told(void **state)
+{
+	struct testpair pair = { 0 };
+
+	shake_hands(*state, &pair,
+		    &(struct party){ .node = "a", .expects = "c" },
+		    &(struct party){ .node = "b" });
+	expect(&pair.client.failure, TLS_REASON_WRONG_NODE, false);
+	expect(&pair.server.failure, TLS_REASON_WRONG_NODE, true);
+	testpair_done(&pair);
+}
+
+static void
+test_plain_bytes_are_told_from_tls_at_the_first_byte(void **state)
+{
+	static const char *const texts[] = { "G", "QEMU", "\n", "\x16\x05" };
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct tls_session *s =
+			make_session(*state, TLS_ROLE_SERVER,
+				     &(struct party){ .node = "b" }, "a");
+		struct tls_failure f;
+
+		assert_int_equal(tls_session_step(s, (const uint8_t *)texts[i],
+						  strlen(texts[i]), &f),
+				 TLS_FAILED);
+		expect(&f, TLS_REASON_NOT_TLS, false);
+		tls_session_free(s);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_two_nodes_of_one_ca_agree),
+		cmocka_unit_test(
+			test_a_bad_client_is_refused_with_the_same_reason_on_both_sides),
+		cmocka_unit_test(
+			test_a_bad_server_is_refused_with_the_same_reason_on_both_sides),
+		cmocka_unit_test(
+			test_a_server_refuses_any_node_but_the_one_it_was_told),
+		cmocka_unit_test(
+			test_a_client_refuses_any_node_but_the_one_it_was_told),
+		cmocka_unit_test(
+			test_plain_bytes_are_told_from_tls_at_the_first_byte),
+	};
+
+	return cmocka_run_group_tests_name("session", tests, make_world,
+					   drop_world);
+}
