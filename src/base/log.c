@@ -120,7 +120,8 @@ log_enabled(enum log_level level)
 static bool
 line_add(struct line *line, const char *text, size_t len)
 {
-	if (len > line->end - line->len)
+	/* len may be beyond end where room was set aside for what follows. */
+	if (line->len > line->end || len > line->end - line->len)
 		return false;
 	memcpy(line->text + line->len, text, len);
 	line->len += len;

@@ -7,14 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
 
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/mem.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_US UINT64_C(1000)
 
 struct call {
 	void (*fn)(void *arg);
@@ -38,6 +44,17 @@ struct loop {
 	struct calls running; /* the batch being run, of the loop's thread */
 	int wake_fd;
 	struct event wake;
+
+	/*
+	 * Timers are not libevent's: it sets its timerfd anew in each turn of
+	 * the loop, a system call that shows in the round trip of a relay.
+	 * This one is set when the first deadline comes earlier, and not when
+	 * it goes later: then the descriptor wakes the loop once for nothing.
+	 */
+	struct heap timers;
+	uint64_t armed_ns; /* when timer_fd fires; 0 if never */
+	int timer_fd;
+	struct event timer;
 };
 
 /*
@@ -54,7 +71,8 @@ struct loop_io {
 };
 
 struct loop_timer {
-	struct event event;
+	struct heap_node node; /* first: heap_first() yields the timer */
+	struct loop *loop;
 	void (*fn)(void *arg);
 	void *arg;
 };
@@ -116,6 +134,53 @@ on_wake(evutil_socket_t fd, short what, void *arg)
 	run_posted(arg);
 }
 
+/* Sets timer_fd to the deadline of the first timer, or to never. */
+static void
+arm(struct loop *loop)
+{
+	struct heap_node *first = heap_first(&loop->timers);
+	struct itimerspec when = { 0 };
+
+	loop->armed_ns = first != NULL ? first->key : 0;
+	when.it_value.tv_sec = (time_t)(loop->armed_ns / NS_PER_S);
+	when.it_value.tv_nsec = (long)(loop->armed_ns % NS_PER_S);
+	if (timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &when, NULL) ==
+	    -1)
+		die("cannot set the loop's timer");
+}
+
+static void
+on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop *loop = arg;
+	uint64_t now = loop_now_ns();
+	struct heap_node *first;
+
+	(void)fd;
+	(void)what;
+	while ((first = heap_first(&loop->timers)) != NULL &&
+	       first->key <= now) {
+		struct loop_timer *timer = (struct loop_timer *)first;
+
+		heap_remove(&loop->timers, first);
+		timer->fn(timer->arg);
+	}
+	/* Setting it also makes it unreadable, so there is no read(2). */
+	arm(loop);
+}
+
+static void
+watch_always(struct loop *loop, struct event *event, int fd,
+	     event_callback_fn fn)
+{
+	if (fd == -1)
+		die("cannot make the loop's descriptors");
+	if (event_assign(event, loop->base, fd, EV_READ | EV_PERSIST, fn,
+			 loop) == -1 ||
+	    event_add(event, NULL) == -1)
+		die("cannot watch the loop's descriptors");
+}
+
 struct loop *
 loop_new(void)
 {
@@ -127,22 +192,19 @@ loop_new(void)
 	if (config == NULL)
 		die("cannot configure an event loop");
 	/* Its own thread only: libevent needs no locks. */
-	(void)event_config_set_flag(
-		config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV |
-				EVENT_BASE_FLAG_PRECISE_TIMER);
+	(void)event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK |
+						    EVENT_BASE_FLAG_IGNORE_ENV);
 	loop->base = event_base_new_with_config(config);
 	event_config_free(config);
 	if (loop->base == NULL)
 		die("cannot make an event loop");
 
-	loop->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (loop->wake_fd == -1)
-		die("cannot make the loop's eventfd");
 	(void)pthread_mutex_init(&loop->lock, NULL);
-	(void)event_assign(&loop->wake, loop->base, loop->wake_fd,
-			   EV_READ | EV_PERSIST, on_wake, loop);
-	if (event_add(&loop->wake, NULL) == -1)
-		die("cannot watch the loop's eventfd");
+	loop->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	watch_always(loop, &loop->wake, loop->wake_fd, on_wake);
+	loop->timer_fd =
+		timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	watch_always(loop, &loop->timer, loop->timer_fd, on_timer);
 	return loop;
 }
 
@@ -152,9 +214,12 @@ loop_free(struct loop *loop)
 	if (loop == NULL)
 		return;
 	(void)event_del(&loop->wake);
+	(void)event_del(&loop->timer);
 	(void)close(loop->wake_fd);
+	(void)close(loop->timer_fd);
 	event_base_free(loop->base);
 	(void)pthread_mutex_destroy(&loop->lock);
+	heap_done(&loop->timers);
 	free(loop->posted.items);
 	free(loop->running.items);
 	free(loop);
@@ -181,7 +246,7 @@ loop_stop(struct loop *loop)
 void
 loop_poll(struct loop *loop)
 {
-	if (event_base_loop(loop->base, EVLOOP_NONBLOCK) == -1)
+	if (event_base_loop(loop->base, EVLOOP_ONCE | EVLOOP_NONBLOCK) == -1)
 		die("the event loop failed");
 }
 
@@ -210,7 +275,7 @@ loop_post(struct loop *loop, void (*fn)(void *arg), void *arg)
 uint64_t
 loop_now_ms(void)
 {
-	return loop_now_ns() / 1000000;
+	return loop_now_ns() / NS_PER_MS;
 }
 
 uint64_t
@@ -219,7 +284,7 @@ loop_now_ns(void)
 	struct timespec ts;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
 static void
@@ -289,49 +354,41 @@ loop_io_free(struct loop_io *io)
 	free(io);
 }
 
-static void
-on_timer(evutil_socket_t fd, short what, void *arg)
-{
-	struct loop_timer *timer = arg;
-
-	(void)fd;
-	(void)what;
-	timer->fn(timer->arg);
-}
-
 struct loop_timer *
 loop_timer_new(struct loop *loop, void (*fn)(void *arg), void *arg)
 {
 	struct loop_timer *timer = xmalloc0(sizeof(*timer));
 
+	timer->loop = loop;
 	timer->fn = fn;
 	timer->arg = arg;
-	(void)evtimer_assign(&timer->event, loop->base, on_timer, timer);
 	return timer;
 }
 
 void
 loop_timer_start(struct loop_timer *timer, uint64_t delay_us)
 {
-	struct timeval delay = {
-		.tv_sec = (time_t)(delay_us / 1000000),
-		.tv_usec = (suseconds_t)(delay_us % 1000000),
-	};
+	struct loop *loop = timer->loop;
+	uint64_t deadline_ns;
 
-	if (evtimer_add(&timer->event, &delay) == -1)
-		die("cannot start a timer");
+	if (__builtin_mul_overflow(delay_us, NS_PER_US, &deadline_ns) ||
+	    __builtin_add_overflow(deadline_ns, loop_now_ns(), &deadline_ns))
+		deadline_ns = INT64_MAX;
+	heap_set(&loop->timers, &timer->node, deadline_ns);
+	if (loop->armed_ns == 0 || deadline_ns < loop->armed_ns)
+		arm(loop);
 }
 
 void
 loop_timer_stop(struct loop_timer *timer)
 {
-	(void)evtimer_del(&timer->event);
+	heap_remove(&timer->loop->timers, &timer->node);
 }
 
 bool
 loop_timer_running(const struct loop_timer *timer)
 {
-	return evtimer_pending(&timer->event, NULL) != 0;
+	return heap_has(&timer->node);
 }
 
 void
@@ -339,7 +396,7 @@ loop_timer_free(struct loop_timer *timer)
 {
 	if (timer == NULL)
 		return;
-	(void)evtimer_del(&timer->event);
+	loop_timer_stop(timer);
 	free(timer);
 }
 

@@ -27,7 +27,8 @@ struct loop_signal;
 /* Aborts when the kernel refuses an epoll descriptor: nothing can run. */
 struct loop *loop_new(void);
 
-/* All that was made on the loop must have been freed. NULL is fine. */
+/* All that was made on the loop must have been freed; what was posted and has
+ * not run is dropped. NULL is fine. */
 void loop_free(struct loop *loop);
 
 /* Runs until loop_stop(); whatever was posted before the stop has run. */
@@ -46,7 +47,8 @@ uint64_t loop_now_ns(void);
 
 /*
  * Watches fd, level-triggered; nothing is wanted until loop_io_want(). The
- * descriptor stays the caller's, and must be closed after loop_io_free().
+ * descriptor stays the caller's, and must be closed after loop_io_free(). When
+ * it is ready both ways fn may be called twice, once for each.
  */
 struct loop_io *loop_io_new(struct loop *loop, int fd,
 			    void (*fn)(unsigned ready, void *arg), void *arg);
@@ -54,10 +56,13 @@ struct loop_io *loop_io_new(struct loop *loop, int fd,
 void loop_io_want(struct loop_io *io, unsigned events);
 void loop_io_free(struct loop_io *io);
 
-/* A timer that is not running until loop_timer_start(); fires once. */
+/*
+ * A timer that is not running until loop_timer_start(); fires once, never
+ * early, and is not running any more when its callback is called.
+ */
 struct loop_timer *loop_timer_new(struct loop *loop, void (*fn)(void *arg),
 				  void *arg);
-/* (Re)starts the timer. */
+/* (Re)starts the timer; cheap when it is put off again and again. */
 void loop_timer_start(struct loop_timer *timer, uint64_t delay_us);
 void loop_timer_stop(struct loop_timer *timer);
 bool loop_timer_running(const struct loop_timer *timer);
