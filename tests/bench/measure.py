@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes the measurements: rounds, order, one loadgen run per cell.
+
+The speed of a shared machine drifts by tens of percent within minutes. So in
+each round every peer is measured once per measure, one right after the other,
+and the order is rotated from round to round: figures of one round may be
+compared with each other, figures of different runs may not.
+"""
+import dataclasses
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import time
+
+import peers as peer_table
+import world
+
+GIB = 2 ** 30
+IDLE_CONNECTIONS = 1000
+IDLE_ROUNDS = 3
+IDLE_SETTLE_SECONDS = 0.3
+ROUNDTRIP_BYTES = 64
+CLIENTS = 16
+
+
+class MeasureError(Exception):
+    """A peer or the load generator did not do its work."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Tools:
+    loadgen: pathlib.Path
+    ferry_proxy: pathlib.Path
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    rounds: int
+    seconds: dict  # by measure name
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """One loadgen run. figures() turns its output into named values."""
+    name: str
+    arguments: tuple
+    figures: object
+
+
+def streams(count):
+    def figures(raw):
+        gib = raw["bytes"] / GIB
+        return {f"gibs_{count}": gib / raw["seconds"],
+                f"cpu_{count}": raw["cpu_seconds"] / gib}
+    return Measure(f"streams_{count}",
+                   ("throughput", "--streams", str(count)), figures)
+
+
+def roundtrip_figures(raw):
+    return {"rtt_p50": raw["p50_us"], "rtt_p99": raw["p99_us"]}
+
+
+def connection_figures(raw):
+    if raw["failed"] > 0:
+        raise MeasureError(f"{raw['failed']} connections failed")
+    return {"connections": raw["connections"] / raw["seconds"]}
+
+
+MEASURES = (
+    streams(1),
+    streams(4),
+    streams(64),
+    Measure("roundtrip", ("roundtrip", "--size", str(ROUNDTRIP_BYTES)),
+            roundtrip_figures),
+    Measure("connections", ("connections", "--streams", str(CLIENTS)),
+            connection_figures),
+)
+
+# Chosen so that a full run takes 6 to 9 minutes, a quick one about 1.5.
+FULL = Plan(5, {"streams_1": 1.2, "streams_4": 1.0, "streams_64": 1.0,
+                "roundtrip": 0.6, "connections": 0.8})
+QUICK = Plan(3, {"streams_1": 0.35, "streams_4": 0.3, "streams_64": 0.3,
+                 "roundtrip": 0.2, "connections": 0.25})
+
+
+class RawSite:
+    """The limits: the same load without a relay in between."""
+
+    def __init__(self, place, peer):
+        self.peer = peer
+        is_tcp = peer.name == peer_table.RAW_TCP
+        self._listen = ("tcp:0" if is_tcp else
+                        str(place.directory / "raw.sock"))
+        self.group = None
+
+    def addresses(self):
+        return ["--listen", self._listen]
+
+    def log(self):
+        return ""
+
+    def close(self):
+        pass
+
+
+class RelaySite:
+    """A running relay pair, ready to be measured."""
+
+    def __init__(self, place, peer, credentials, tools):
+        self.peer = peer
+        self._site = peer_table.Site(place, peer, credentials, tools)
+        self.group = self._site.group
+        try:
+            peer.start(self._site)
+            self._site.wait_ready()
+        except (OSError, RuntimeError) as error:
+            raise MeasureError(f"{peer.name}: {error}\n{self.log()}") \
+                from error
+        self.port = self._site.port
+
+    def addresses(self):
+        return ["--listen", str(self._site.exit),
+                "--connect", str(self._site.entry),
+                "--cpu", str(self.group.cpu_stat)]
+
+    def log(self):
+        return self._site.log()
+
+    def close(self):
+        self._site.close()
+
+
+def open_site(place, peer, credentials, tools):
+    if peer.start is None:
+        return RawSite(place, peer)
+    return RelaySite(place, peer, credentials, tools)
+
+
+def machine_busy_seconds():
+    """CPU seconds that all programs together have used on this machine."""
+    with open("/proc/stat", encoding="ascii") as file:
+        field = [int(value) for value in file.readline().split()[1:]]
+    user, nice, system, _idle, _wait, irq, softirq = field[:7]
+    busy = user + nice + system + irq + softirq
+    return busy / os.sysconf("SC_CLK_TCK")
+
+
+def children_seconds():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def run_loadgen(tools, site, arguments):
+    """Runs the load generator; returns its JSON and the others' CPU share."""
+    def own_seconds():
+        relay = site.group.cpu_seconds() if site.group else 0
+        return relay + children_seconds()
+
+    start, busy, own = time.monotonic(), machine_busy_seconds(), own_seconds()
+    done = subprocess.run([tools.loadgen, *arguments, *site.addresses()],
+                          capture_output=True, text=True, check=False)
+    elapsed = time.monotonic() - start
+    foreign = (machine_busy_seconds() - busy) - (own_seconds() - own)
+    if done.returncode != 0:
+        raise MeasureError(f"{site.peer.name}: {arguments[0]}: "
+                           f"{done.stderr.strip()}\n{site.log()}")
+    share = max(0.0, foreign / (elapsed * os.cpu_count()))
+    return json.loads(done.stdout), round(share, 3)
+
+
+def measure_idle(tools, site):
+    """KiB per idle connection of both relays together, their PSS counted."""
+    run_loadgen(tools, site, ["roundtrip", "--seconds", "0.02"])
+    before = site.group.memory_kib()
+    command = [tools.loadgen, "idle", "--count", str(IDLE_CONNECTIONS),
+               *site.addresses()]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True,
+                          stdout=subprocess.PIPE) as process:
+        if not process.stdout.readline():
+            raise MeasureError(f"{site.peer.name}: idle connections do not "
+                               f"open\n{site.log()}")
+        time.sleep(IDLE_SETTLE_SECONDS)
+        after = site.group.memory_kib()
+        output, _ = process.communicate()
+    alive = json.loads(output)["alive"] if output else 0
+    if alive != IDLE_CONNECTIONS:
+        raise MeasureError(f"{site.peer.name}: of {IDLE_CONNECTIONS} idle "
+                           f"connections {alive} are left\n{site.log()}")
+    return {"before_kib": before, "after_kib": after,
+            "idle_kib": (after - before) / IDLE_CONNECTIONS}
+
+
+def prove_tls(site, credentials):
+    """What relay 2 negotiates; fails unless it insists on a certificate."""
+    def connect(*arguments):
+        done = subprocess.run(
+            ["openssl", "s_client", "-connect", f"127.0.0.1:{site.port}",
+             "-CAfile", credentials.ca, "-alpn", "ferry/1", *arguments],
+            input="", capture_output=True, text=True, check=False, timeout=20)
+        return done.stdout + done.stderr
+
+    name = site.peer.name
+    if "alert" not in connect("-ign_eof"):
+        raise MeasureError(f"{name}: accepts a client without a certificate")
+    text = connect("-cert", credentials.cert("source"),
+                   "-key", credentials.key("source"))
+    for expected in ("New, TLSv1.3", peer_table.SUITE, peer_table.CURVE,
+                     "Peer signature type: ECDSA"):
+        if expected not in text:
+            raise MeasureError(f"{name}: no '{expected}' in\n{text}")
+    return f"TLSv1.3 {peer_table.SUITE} {peer_table.CURVE} ECDSA"
+
+
+def measure_aes(seconds):
+    """GiB/s of `openssl speed` for AES-128-GCM on records of 16 KiB."""
+    done = subprocess.run(
+        ["openssl", "speed", "-mr", "-evp", "aes-128-gcm", "-bytes", "16384",
+         "-seconds", str(seconds)],
+        capture_output=True, text=True, check=True)
+    line = [line for line in done.stdout.splitlines()
+            if line.startswith("+F:")][-1]
+    return float(line.split(":")[-1]) / GIB
+
+
+class Session:
+    """All measurements of a run, kept as they were taken."""
+
+    def __init__(self, place, selected, plan, tools, say):
+        self.peers = selected
+        self.plan = plan
+        self.records = []
+        self.aes = []
+        self.proofs = {}
+        self._place = place
+        self._tools = tools
+        self._say = say
+        self._credentials = peer_table.Credentials(place.directory / "pki")
+
+    def run(self):
+        self._check_peers()
+        for number in range(self.plan.rounds):
+            self._run_round(number)
+
+    def _open(self, peer):
+        return open_site(self._place, peer, self._credentials, self._tools)
+
+    def _keep(self, number, peer, measure, raw, figures, foreign=0.0):
+        self.records.append({
+            "round": number, "peer": peer.name, "measure": measure,
+            "figures": figures, "raw": raw, "foreign_cpu": foreign})
+
+    def _check_peers(self):
+        """Before anything is measured: does every peer do what it should?"""
+        self._say("checking every peer: content, certificates, ciphers")
+        for peer in self.peers:
+            site = self._open(peer)
+            for count in ("1", "3"):
+                run_loadgen(self._tools, site, [
+                    "verify", "--streams", count, "--seconds", "0.1"])
+            if peer.kind == "tls":
+                self.proofs[peer.name] = prove_tls(site, self._credentials)
+            site.close()
+
+    def _run_round(self, number):
+        sites = [self._open(peer) for peer in self.peers]
+        shift = number * 5 % len(sites)
+        order = sites[shift:] + sites[:shift]
+        for measure in MEASURES:
+            self._say(f"round {number + 1} of {self.plan.rounds}: "
+                      f"{measure.name}")
+            seconds = str(self.plan.seconds[measure.name])
+            for site in order:
+                raw, foreign = run_loadgen(
+                    self._tools, site,
+                    [*measure.arguments, "--seconds", seconds])
+                self._keep(number, site.peer, measure.name, raw,
+                           measure.figures(raw), foreign)
+        for site in sites:
+            site.close()
+        self.aes.append(measure_aes(1))
+        if number < min(IDLE_ROUNDS, self.plan.rounds):
+            self._run_idle(number)
+
+    def _run_idle(self, number):
+        """With fresh processes: used ones have memory at hand that hides it."""
+        self._say(f"round {number + 1} of {self.plan.rounds}: idle")
+        for peer in self.peers:
+            if peer.kind == "limit":
+                continue
+            site = self._open(peer)
+            raw = measure_idle(self._tools, site)
+            self._keep(number, peer, "idle", raw,
+                       {"idle_kib": raw["idle_kib"]})
+            site.close()
+
+
+def say_on_stderr(text):
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
