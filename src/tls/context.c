@@ -15,6 +15,7 @@
 #include "tls/credentials.h"
 #include "tls/ossl.h"
 #include "tls/private.h"
+#include "tls/san.h"
 
 #define CIPHERS "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384"
 #define GROUPS "X25519:P-256:P-384"
@@ -97,7 +98,7 @@ read_own_cert(struct tls_context *ctx, const struct tls_pem *pem,
 {
 	const X509 *cert = SSL_CTX_get0_certificate(ctx->ssl_ctx);
 
-	ctx->identity = tls_credentials_uri(cert);
+	ctx->identity = tls_san_first(cert);
 	if (ctx->identity == NULL)
 		return err_set(err, ERR_INVALID,
 			       "%s: the certificate names no node (no URI in "

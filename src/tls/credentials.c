@@ -3,14 +3,11 @@
 
 #include "tls/credentials.h"
 
-#include <string.h>
-
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "tls/ossl.h"
 
 /* Never asks on the terminal: an encrypted key is an error. */
@@ -194,28 +191,4 @@ tls_credentials_load(SSL_CTX *ssl_ctx, enum tls_role role,
 	    load_ca(ssl_ctx, pem, err) == -1)
 		return -1;
 	return 0;
-}
-
-char *
-tls_credentials_uri(const X509 *cert)
-{
-	AUTO(ossl_names_free)
-	GENERAL_NAMES *names =
-		X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
-
-	for (int i = 0; i < sk_GENERAL_NAME_num(names); i++) {
-		const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, i);
-		const ASN1_STRING *uri;
-		const char *text;
-		size_t len;
-
-		if (name->type != GEN_URI)
-			continue;
-		uri = name->d.uniformResourceIdentifier;
-		text = (const char *)ASN1_STRING_get0_data(uri);
-		len = (size_t)ASN1_STRING_length(uri);
-		if (memchr(text, '\0', len) == NULL)
-			return xstrndup(text, len);
-	}
-	return NULL;
 }

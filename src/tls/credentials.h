@@ -20,10 +20,4 @@ struct err;
 int tls_credentials_load(SSL_CTX *ssl_ctx, enum tls_role role,
 			 const struct tls_pem *pem, struct err *err);
 
-/*
- * The first URI of the certificate's subject alternative name, the caller's to
- * free; NULL when it has none that is a proper string.
- */
-char *tls_credentials_uri(const X509 *cert);
-
 #endif

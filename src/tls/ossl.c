@@ -9,8 +9,6 @@
 
 #include <openssl/err.h>
 
-#include "base/err.h"
-
 const char *
 ossl_text(char *buf, size_t size)
 {
@@ -28,7 +26,7 @@ ossl_text(char *buf, size_t size)
 }
 
 int
-ossl_err(struct err *err, int kind, const char *fmt, ...)
+ossl_err(struct err *err, enum err_kind kind, const char *fmt, ...)
 {
 	char what[160];
 	char why[96];
@@ -37,8 +35,7 @@ ossl_err(struct err *err, int kind, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	return err_set(err, (enum err_kind)kind, "%s: %s", what,
-		       ossl_text(why, sizeof(why)));
+	return err_set(err, kind, "%s: %s", what, ossl_text(why, sizeof(why)));
 }
 
 int

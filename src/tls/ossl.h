@@ -17,7 +17,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-struct err;
+#include "base/err.h"
 
 #define OSSL_RELEASE(name, type, release) \
 	static inline void name(type **p) \
@@ -36,7 +36,7 @@ OSSL_RELEASE(ossl_names_free, GENERAL_NAMES, GENERAL_NAMES_free);
  * ERR_INTERNAL or the like with the oldest entry of the error queue appended to
  * the message; empties the queue. Returns -1.
  */
-int ossl_err(struct err *err, int kind, const char *fmt, ...)
+int ossl_err(struct err *err, enum err_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*

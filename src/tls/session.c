@@ -3,7 +3,6 @@
 
 #include "tls/session.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@
 #include "tls/context_priv.h"
 #include "tls/engine.h"
 #include "tls/ossl.h"
+#include "tls/san.h"
 #include "tls/verdict.h"
 
 /*
@@ -125,32 +125,32 @@ on_keylog(const SSL *ssl, const char *line)
 		s->has_server_secret = read_secret(line, s->secrets.server);
 }
 
+/*
+ * The server's choice is known before its certificate comes, and this is the
+ * last chance to send an alert.
+ */
 static bool
-has_uri(const X509 *cert, const char *wanted, char *other, size_t size)
+alpn_is_agreed(const struct tls_session *s)
 {
-	GENERAL_NAMES *names =
-		X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
-	size_t wanted_len = strlen(wanted);
-	bool found = false;
+	const unsigned char *alpn;
+	unsigned len;
 
-	(void)snprintf(other, size, "(no node)");
-	for (int i = 0; i < sk_GENERAL_NAME_num(names) && !found; i++) {
-		const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, i);
-		const ASN1_STRING *uri;
-		const char *text;
-		size_t len;
+	if (tls_context_role(s->ctx) == TLS_ROLE_SERVER ||
+	    !tls_context_has_alpn(s->ctx))
+		return true; /* on_client_hello() and on_alpn() look at it */
+	SSL_get0_alpn_selected(s->ssl, &alpn, &len);
+	return len > 0;
+}
 
-		if (name->type != GEN_URI)
-			continue;
-		uri = name->d.uniformResourceIdentifier;
-		text = (const char *)ASN1_STRING_get0_data(uri);
-		len = (size_t)ASN1_STRING_length(uri);
-		found = len == wanted_len && memcmp(text, wanted, len) == 0;
-		(void)snprintf(other, size, "%.*s",
-			       (int)(len < 200 ? len : 200), text);
-	}
-	GENERAL_NAMES_free(names);
-	return found;
+static void
+set_wrong_node(struct tls_session *s, const X509 *cert)
+{
+	char *uri = tls_san_first(cert);
+
+	(void)tls_failure_set(&s->verdict, TLS_REASON_WRONG_NODE,
+			      "peer is '%.100s', expected '%.100s'",
+			      uri != NULL ? uri : "", s->peer_uri);
+	free(uri);
 }
 
 /*
@@ -164,30 +164,20 @@ on_verify(X509_STORE_CTX *store, void *unused)
 	const SSL *ssl = X509_STORE_CTX_get_ex_data(
 		store, SSL_get_ex_data_X509_STORE_CTX_idx());
 	struct tls_session *s = tls_context_arg(ssl);
-	const unsigned char *alpn;
-	unsigned alpn_len;
-	char other[201];
 
 	(void)unused;
-	if (tls_context_role(s->ctx) == TLS_ROLE_CLIENT &&
-	    tls_context_has_alpn(s->ctx)) {
-		SSL_get0_alpn_selected(ssl, &alpn, &alpn_len);
-		if (alpn_len == 0) {
-			(void)tls_failure_set(
-				&s->verdict, TLS_REASON_WRONG_ALPN,
-				"peer did not agree on ALPN '%s'", TLS_ALPN);
-			X509_STORE_CTX_set_error(
-				store, X509_V_ERR_APPLICATION_VERIFICATION);
-			return 0;
-		}
+	if (!alpn_is_agreed(s)) {
+		(void)tls_failure_set(&s->verdict, TLS_REASON_WRONG_ALPN,
+				      "peer did not agree on ALPN '%s'",
+				      TLS_ALPN);
+		X509_STORE_CTX_set_error(store,
+					 X509_V_ERR_APPLICATION_VERIFICATION);
+		return 0;
 	}
 	if (tls_chain_verify(tls_context_chain_cache(s->ctx), store) != 1)
 		return 0;
-	if (!has_uri(X509_STORE_CTX_get0_cert(store), s->peer_uri, other,
-		     sizeof(other))) {
-		(void)tls_failure_set(&s->verdict, TLS_REASON_WRONG_NODE,
-				      "peer is '%.100s', expected '%.100s'",
-				      other, s->peer_uri);
+	if (!tls_san_has(X509_STORE_CTX_get0_cert(store), s->peer_uri)) {
+		set_wrong_node(s, X509_STORE_CTX_get0_cert(store));
 		X509_STORE_CTX_set_error(store, X509_V_ERR_PERMITTED_VIOLATION);
 		return 0;
 	}
