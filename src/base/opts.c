@@ -11,7 +11,10 @@
 
 #define TABLE_MAX 64
 #define HELP_COLUMN 30
-#define HELP_CODE 1000 /* beyond every row's number */
+
+/* What getopt_long() returns; above all characters, which are short options. */
+#define ROW_CODE 256
+#define HELP_CODE (ROW_CODE + TABLE_MAX)
 
 static int
 set_u64(const struct opt *opt, const char *what, const char *text,
@@ -91,10 +94,32 @@ fill_longopts(const struct opts *opts, struct option longopts[TABLE_MAX + 2])
 			.has_arg = opts->table[i].kind == OPT_FLAG
 					   ? no_argument
 					   : required_argument,
-			.val = (int)i,
+			.val = ROW_CODE + (int)i,
 		};
 	longopts[opts->count] =
 		(struct option){ .name = "help", .val = HELP_CODE };
+}
+
+/* What getopt_long() did not like about the argument before optind. */
+static int
+complain(const struct opts *opts, int c, char **argv, struct err *err)
+{
+	const char *arg = argv[optind - 1];
+
+	if (c == ':')
+		return err_set(err, ERR_INVALID,
+			       "option '%s' needs a value; see %s --help", arg,
+			       opts->program);
+	if (optopt > 0 && optopt < ROW_CODE)
+		return err_set(err, ERR_INVALID,
+			       "unknown option '-%c'; see %s --help", optopt,
+			       opts->program);
+	if (optopt > 0)
+		return err_set(err, ERR_INVALID,
+			       "option '%s' takes no value; see %s --help", arg,
+			       opts->program);
+	return err_set(err, ERR_INVALID, "unknown option '%s'; see %s --help",
+		       arg, opts->program);
 }
 
 int
@@ -110,16 +135,9 @@ opts_parse(const struct opts *opts, int argc, char **argv, int *ret_first,
 	while ((c = getopt_long(argc, argv, ":", longopts, NULL)) != -1) {
 		if (c == HELP_CODE)
 			return 1;
-		if (c == ':')
-			return err_set(err, ERR_INVALID,
-				       "option '%s' needs a value; see %s "
-				       "--help",
-				       argv[optind - 1], opts->program);
-		if (c == '?')
-			return err_set(err, ERR_INVALID,
-				       "unknown option '%s'; see %s --help",
-				       argv[optind - 1], opts->program);
-		if (set_value(&opts->table[c], optarg, err) == -1)
+		if (c == ':' || c == '?')
+			return complain(opts, c, argv, err);
+		if (set_value(&opts->table[c - ROW_CODE], optarg, err) == -1)
 			return -1;
 	}
 	*ret_first = optind;

@@ -37,7 +37,7 @@ struct opt {
 	const char *arg;  /* what it takes, for the help; NULL for a flag */
 	const char *help;
 	enum opt_kind kind;
-	void *value; /* left as it is when the option is not given */
+	void *value;  /* left as it is when the option is not given */
 	uint64_t min; /* OPT_U64, OPT_MS */
 	uint64_t max; /* 0: no upper bound */
 };
