@@ -70,14 +70,15 @@ int endpoint_listen_path(const char *path, const struct endpoint_owner *owner,
  *
  * ERR_NOT_FOUND: no such name (yet); ERR_REFUSED: the socket is there, nobody
  * listens; ERR_UNAVAILABLE: its queue is full, try again; ERR_INVALID: it is
- * not a socket, or a link; ERR_DENIED: not for us.
+ * not a stream socket; ERR_DENIED: it is a link, or not for us.
  */
 int endpoint_connect(int dir_fd, const char *name, int *ret_fd,
 		     struct err *err);
 
 /*
  * Removes name below dir_fd if it is still the file of ep; a name that is gone
- * or somebody else's is left alone, and that is no error. ep->fd is not used.
+ * or somebody else's is left alone, and that is no error. To be called before
+ * ep->fd is closed: only until then is no other file given the same number.
  */
 int endpoint_unlink(int dir_fd, const char *name, const struct endpoint *ep,
 		    struct err *err);
