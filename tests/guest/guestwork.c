@@ -213,7 +213,9 @@ run_memcheck(char **args)
 	uint64_t bytes = strtoull(args[0], NULL, 10) << 20;
 	uint64_t rate = parse_rate(args[1]);
 	struct memory m = { .pages = bytes / PAGE_BYTES };
-	uint64_t next, reported, due = 0, swept = 0, passes = 0;
+	uint64_t due = 0;
+	uint64_t swept = 0;
+	uint64_t passes = 0;
 
 	m.words = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -222,7 +224,8 @@ run_memcheck(char **args)
 	for (uint64_t page = 0; page < m.pages; page++)
 		memory_fill(&m, page, 0);
 
-	next = reported = now_ms();
+	uint64_t next = now_ms();
+	uint64_t reported = next;
 	for (;;) {
 		/* Without a limit: as much as shows the sweep regularly. */
 		due += rate == RATE_MAX ? UINT64_C(1000) * TICKS_PER_SECOND
@@ -281,7 +284,9 @@ static int
 run_diskcheck(char **args)
 {
 	uint64_t interval_ms = 1000 / strtoull(args[1], NULL, 10);
-	uint64_t size = 0, next, reported, checked = 0, bad = 0;
+	uint64_t size = 0;
+	uint64_t checked = 0;
+	uint64_t bad = 0;
 	struct record *r = aligned_alloc(PAGE_BYTES, sizeof(*r));
 	struct record *want = aligned_alloc(PAGE_BYTES, sizeof(*want));
 	int fd = open(args[0], O_RDWR | O_DIRECT | O_CLOEXEC);
@@ -290,7 +295,8 @@ run_diskcheck(char **args)
 		fail(args[0]);
 	uint64_t slots = size / 2 / PAGE_BYTES;
 
-	next = reported = now_ms();
+	uint64_t next = now_ms();
+	uint64_t reported = next;
 	for (uint64_t n = 1;; n++) {
 		record_make(r, n);
 		if (pwrite(fd, r, PAGE_BYTES,
