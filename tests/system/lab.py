@@ -115,6 +115,16 @@ class Lab:
         node.pod = Pod(self.space, inside, f"pod-{letter}", CACHE)
         return node
 
+    def cut(self, node, how="down"):
+        """Takes a node off the migration network: its link goes down, or
+        stays up and frames are lost."""
+        port = node.name
+        self._fabric.ip(f"link set {port} " +
+                        {"down": "down", "silent": "nomaster"}[how])
+
+    def mend(self, node):
+        self._fabric.ip(f"link set {node.name} master br-mig up")
+
     def other(self, node):
         return self.b if node is self.a else self.a
 
@@ -170,10 +180,8 @@ class Lab:
         try:
             yield key
         finally:
-            for node, method in ((source, "source.stop"),
-                                 (target, "target.stop")):
-                if node.proxy.running():
-                    node.call(method, {"key": key})
+            source.stop_listener("source", key)
+            target.stop_listener("target", key)
 
     def begin(self, guest, target, key, flags=0, **params):
         """A migration over a route that is there; it runs when this

@@ -2,7 +2,6 @@
 """A node: a network namespace with ferry-proxy, and the one pod on it."""
 
 import os
-import signal
 
 import rpc
 from lab_pod import SOCKETS
@@ -53,15 +52,25 @@ class Node:
         if self.proxy and self.proxy.running():
             self.proxy.stop()
 
-    def kill_proxy(self):
-        self.proxy.signal(signal.SIGKILL)
-        self.proxy.wait(10)
+    def call(self, method, params=None, fds=()):
+        return rpc.call(self.control, method, params, fds)
 
-    def call(self, method, params=None):
-        return rpc.call(self.control, method, params)
+    def listener(self, side, key):
+        """What the proxy says about a listener; None if it has none."""
+        for entry in self.call(f"{side}.list"):
+            if entry["key"] == key:
+                return entry
+        return None
 
-    def set_link(self, state):
-        self.network.ip(f"link set mig0 {state}")
+    def stop_listener(self, side, key):
+        """Stops it if it is there."""
+        if not self.proxy.running():
+            return
+        try:
+            self.call(f"{side}.stop", {"key": key})
+        except rpc.RpcError as error:
+            if error.kind != "NotFound":
+                raise
 
     def target_params(self, key, source, **more):
         return {"key": key, "peer": source.name,

@@ -10,7 +10,6 @@ names, only descriptors, so that several runs never meet and nothing is left.
 import contextlib
 import ctypes
 import os
-import signal
 import subprocess
 import threading
 import time
