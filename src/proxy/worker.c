@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/worker.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/loop.h"
+#include "base/mem.h"
+#include "proxy/pool.h"
+
+struct worker {
+	pthread_t thread;
+	struct loop *loop;
+	struct pool *pool;
+};
+
+struct workers {
+	unsigned count;
+	unsigned next;
+	struct worker worker[WORKERS_MAX];
+};
+
+struct post {
+	struct worker *worker;
+	void (*fn)(struct worker *worker, void *arg);
+	void *arg;
+};
+
+static void *
+run(void *arg)
+{
+	struct worker *worker = arg;
+
+	loop_run(worker->loop);
+	return NULL;
+}
+
+static void
+start(struct worker *worker, unsigned number)
+{
+	char name[16];
+	sigset_t all, before;
+
+	worker->loop = loop_new();
+	worker->pool = pool_new();
+
+	/* Signals are for the main thread. */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(&worker->thread, NULL, run, worker) != 0)
+		abort();
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	(void)snprintf(name, sizeof(name), "stream/%u", number);
+	(void)pthread_setname_np(worker->thread, name);
+}
+
+struct workers *
+workers_start(unsigned count)
+{
+	struct workers *workers = xmalloc0(sizeof(*workers));
+
+	assert(count >= 1 && count <= WORKERS_MAX);
+	workers->count = count;
+	for (unsigned i = 0; i < count; i++)
+		start(&workers->worker[i], i);
+	return workers;
+}
+
+static void
+stop_loop(struct worker *worker, void *arg)
+{
+	(void)arg;
+	loop_stop(worker->loop);
+}
+
+void
+workers_stop(struct workers *workers)
+{
+	if (workers == NULL)
+		return;
+	for (unsigned i = 0; i < workers->count; i++) {
+		struct worker *worker = &workers->worker[i];
+
+		worker_post(worker, stop_loop, NULL);
+		(void)pthread_join(worker->thread, NULL);
+		pool_free(worker->pool);
+		loop_free(worker->loop);
+	}
+	free(workers);
+}
+
+struct worker *
+workers_next(struct workers *workers)
+{
+	return &workers->worker[workers->next++ % workers->count];
+}
+
+static void
+run_post(void *arg)
+{
+	struct post *post = arg;
+
+	post->fn(post->worker, post->arg);
+	free(post);
+}
+
+void
+worker_post(struct worker *worker, void (*fn)(struct worker *worker, void *arg),
+	    void *arg)
+{
+	struct post *post = xmalloc0(sizeof(*post));
+
+	*post = (struct post){ .worker = worker, .fn = fn, .arg = arg };
+	loop_post(worker->loop, run_post, post);
+}
+
+struct loop *
+worker_loop(struct worker *worker)
+{
+	return worker->loop;
+}
+
+struct pool *
+worker_pool(struct worker *worker)
+{
+	return worker->pool;
+}
