@@ -144,7 +144,7 @@ rpc_client_call(struct rpc_client *client, const struct rpc_call *call,
 		call->timeout_ms > 0 ? call->timeout_ms : RPC_CLIENT_TIMEOUT_MS;
 	uint64_t deadline_ms = loop_now_ms() + timeout_ms;
 	AUTO(free_ptr) char *text = NULL;
-	size_t len;
+	size_t len = 0;
 	int rc;
 
 	if (client->fd == -1)
