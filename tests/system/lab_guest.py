@@ -187,6 +187,10 @@ class Guest:
     def check(self):
         """Asserts that the guest lives and nothing ever happened to it."""
         self.wait_alive()
+        self.judge()
+
+    def judge(self):
+        """Asserts that the consoles tell of one guest, unharmed."""
         boots = set()
         numbers = []
         for pod in self._pods:

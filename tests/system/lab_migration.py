@@ -83,6 +83,9 @@ class Migration:
     def start_postcopy(self):
         self._domain.migrateStartPostCopy()
 
+    def abort(self):
+        self._domain.abortJob()
+
     def set_bandwidth(self, mib_per_second):
         self._domain.migrateSetMaxSpeed(mib_per_second)
 

@@ -127,8 +127,8 @@ class Pod:
     def _keep_capabilities(self):
         """Keeps what libvirtd found out about QEMU for later pods. It checks
         by itself whether that still holds."""
-        found = set(map(os.path.basename, glob.glob(self.capabilities + "/*")))
-        if os.path.isdir(self._cache) and found <= set(os.listdir(self._cache)):
+        known = os.listdir(self._cache) if os.path.isdir(self._cache) else []
+        if set(os.listdir(self.capabilities)) <= set(known):
             return
         parent = os.path.dirname(self._cache)
         os.makedirs(parent, exist_ok=True)
