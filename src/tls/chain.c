@@ -26,7 +26,14 @@ struct tls_chain_cache {
 	unsigned next; /* the one to replace when all are used */
 	unsigned full;
 	unsigned remembered;
+	int64_t (*clock)(void); /* never changed while threads use it */
 };
+
+static int64_t
+real_clock(void)
+{
+	return (int64_t)time(NULL);
+}
 
 struct tls_chain_cache *
 tls_chain_cache_new(void)
@@ -34,6 +41,7 @@ tls_chain_cache_new(void)
 	struct tls_chain_cache *cache = xmalloc0(sizeof(*cache));
 
 	(void)pthread_mutex_init(&cache->lock, NULL);
+	cache->clock = real_clock;
 	return cache;
 }
 
@@ -49,7 +57,7 @@ tls_chain_cache_free(struct tls_chain_cache *cache)
 static bool
 is_remembered(struct tls_chain_cache *cache, const uint8_t *leaf)
 {
-	int64_t now = (int64_t)time(NULL);
+	int64_t now = cache->clock();
 	bool found = false;
 
 	(void)pthread_mutex_lock(&cache->lock);
@@ -147,4 +155,10 @@ tls_chain_cache_counts(struct tls_chain_cache *cache, unsigned *ret_full,
 	*ret_full = cache->full;
 	*ret_remembered = cache->remembered;
 	(void)pthread_mutex_unlock(&cache->lock);
+}
+
+void
+tls_chain_cache_set_clock(struct tls_chain_cache *cache, int64_t (*clock)(void))
+{
+	cache->clock = clock;
 }

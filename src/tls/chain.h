@@ -13,6 +13,8 @@
  * Threading: any thread. Private to src/tls.
  */
 
+#include <stdint.h>
+
 #include <openssl/types.h>
 
 struct tls_chain_cache;
@@ -29,5 +31,9 @@ int tls_chain_verify(struct tls_chain_cache *cache, X509_STORE_CTX *store);
 
 void tls_chain_cache_counts(struct tls_chain_cache *cache, unsigned *ret_full,
 			    unsigned *ret_remembered);
+
+/* For tests: what the validity of remembered chains is compared with. */
+void tls_chain_cache_set_clock(struct tls_chain_cache *cache,
+			       int64_t (*clock)(void));
 
 #endif

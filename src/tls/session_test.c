@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tls/session.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
+#include "base/mem.h"
 #include "base/test.h"
 #include "tls/testpair.h"
 
@@ -210,22 +213,85 @@ test_a_client_refuses_any_node_but_the_one_it_was_told(void **state)
 }
 
 static void
-test_plain_bytes_are_told_from_tls_at_the_first_byte(void **state)
+test_what_comes_behind_the_handshake_is_handed_back(void **state)
 {
-	static const char *const texts[] = { "G", "QEMU", "\n", "\x16\x05" };
+	struct testpair pair = { 0 };
+	struct testpair_side *c = &pair.client;
+	struct testpair_side *s = &pair.server;
+	uint8_t in[TLS_SESSION_STEP_MAX];
+	uint8_t *buf = xmalloc0(TLS_BUF_SIZE);
+	const uint8_t *data;
+	struct iovec wire;
+	struct tls_opened opened;
+	size_t len;
 
-	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-		struct tls_session *s =
-			make_session(*state, TLS_ROLE_SERVER,
-				     &(struct party){ .node = "b" }, "a");
-		struct tls_failure f;
+	c->session = make_session(*state, TLS_ROLE_CLIENT,
+				  &(struct party){ .node = "a" }, "b");
+	s->session = make_session(*state, TLS_ROLE_SERVER,
+				  &(struct party){ .node = "b" }, "a");
+	(void)tls_session_step(c->session, NULL, 0, &c->failure);
+	len = tls_session_output(c->session, &data);
+	(void)tls_session_step(s->session, data, len, &s->failure);
+	tls_session_sent(c->session, len);
+	len = tls_session_output(s->session, &data);
+	assert_int_equal(tls_session_step(c->session, data, len, &c->failure),
+			 TLS_DONE);
+	tls_session_sent(s->session, len);
 
-		assert_int_equal(tls_session_step(s, (const uint8_t *)texts[i],
-						  strlen(texts[i]), &f),
-				 TLS_FAILED);
-		expect(&f, TLS_REASON_NOT_TLS, false);
-		tls_session_free(s);
-	}
+	/* The client's last flight and its first data in one piece. */
+	len = tls_session_output(c->session, &data);
+	memcpy(in, data, len);
+	tls_session_sent(c->session, len);
+	c->stream = tls_session_finish(TAKE_PTR(c->session), TLS_ENGINE_RECORD,
+				       c->left, sizeof(c->left), &c->left_len);
+	memcpy(buf + TLS_HEADROOM + TLS_RECORD_HEADER, "hello", 5);
+	assert_int_equal(tls_stream_seal(c->stream, buf, 5, &wire, &c->failure),
+			 0);
+	memcpy(in + len, wire.iov_base, wire.iov_len);
+	assert_int_equal(tls_session_step(s->session, in, len + wire.iov_len,
+					  &s->failure),
+			 TLS_DONE);
+	s->stream = tls_session_finish(TAKE_PTR(s->session), TLS_ENGINE_RECORD,
+				       s->left, sizeof(s->left), &s->left_len);
+	assert_int_equal(s->left_len, wire.iov_len);
+	assert_int_equal(tls_stream_open(s->stream, s->left, s->left_len, 0,
+					 &opened, &s->failure),
+			 0);
+	assert_int_equal(opened.plain_len, 5);
+	assert_memory_equal(opened.iov[0].iov_base, "hello", 5);
+	testpair_done(&pair);
+	free(buf);
+}
+
+/* New certificates, and the old ones gone, between two flights. */
+static void
+test_a_handshake_goes_on_with_the_context_it_began_with(void **state)
+{
+	const struct world *w = *state;
+	struct testpair pair = { 0 };
+	struct testpair_side *c = &pair.client;
+	struct testpair_side *s = &pair.server;
+	struct tls_pki_pem next = { 0 };
+	struct tls_context *ctx;
+	const uint8_t *data;
+	size_t len;
+
+	c->session = make_session(w, TLS_ROLE_CLIENT,
+				  &(struct party){ .node = "a" }, "b");
+	s->session = make_session(w, TLS_ROLE_SERVER,
+				  &(struct party){ .node = "b" }, "a");
+	(void)tls_session_step(c->session, NULL, 0, &c->failure);
+	len = tls_session_output(c->session, &data);
+	(void)tls_session_step(s->session, data, len, &s->failure);
+	tls_session_sent(c->session, len);
+	testpair_node(&w->other_ca, "b", NULL, &next);
+	ctx = testpair_context(TLS_ROLE_SERVER, &next, &w->other_ca);
+	testpair_run(&pair);
+	assert_non_null(c->stream);
+	assert_non_null(s->stream);
+	tls_context_unref(ctx);
+	tls_pki_pem_done(&next);
+	testpair_done(&pair);
 }
 
 int
@@ -242,7 +308,9 @@ main(void)
 		cmocka_unit_test(
 			test_a_client_refuses_any_node_but_the_one_it_was_told),
 		cmocka_unit_test(
-			test_plain_bytes_are_told_from_tls_at_the_first_byte),
+			test_what_comes_behind_the_handshake_is_handed_back),
+		cmocka_unit_test(
+			test_a_handshake_goes_on_with_the_context_it_began_with),
 	};
 
 	return cmocka_run_group_tests_name("session", tests, make_world,

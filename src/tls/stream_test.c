@@ -182,6 +182,7 @@ exchange(struct testpair *pair, unsigned rounds, uint64_t seed)
 			lane_carry(l, random_size(&seed));
 	}
 	for (unsigned i = 0; i < 2; i++) {
+		assert_true(lanes[i].sent.len > TLS_BATCH_PLAIN);
 		lane_drain(&lanes[i]);
 		lane_close(&lanes[i]);
 		lane_drain(&lanes[i]);
@@ -192,18 +193,245 @@ exchange(struct testpair *pair, unsigned rounds, uint64_t seed)
 	}
 }
 
+/* All four pairs, one after the other. */
+static void
+connect_pair(struct testpair *pair, unsigned i)
+{
+	*pair = (struct testpair){ 0 };
+	testpair_connect(pair, (enum tls_engine)(i & 1),
+			 (enum tls_engine)(i >> 1));
+}
+
 static void
 test_all_pairs_of_engines_carry_what_is_sent(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
-		struct testpair pair = { 0 };
+		struct testpair pair;
 
-		testpair_connect(&pair, (enum tls_engine)(i & 1),
-				 (enum tls_engine)(i >> 1));
+		connect_pair(&pair, i);
 		exchange(&pair, 200, 88172645463325252ULL + i);
 		testpair_done(&pair);
 	}
+}
+
+/* With so low a limit every batch or so begins with a KeyUpdate. */
+static void
+test_keys_are_updated_before_the_limit(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct testpair pair;
+		struct lane l;
+		uint64_t seed = 1 + i;
+		unsigned sent;
+		unsigned received;
+
+		connect_pair(&pair, i);
+		tls_stream_set_limit(pair.client.stream, 40);
+		lane_init(&l, pair.client.stream, pair.server.stream);
+		for (unsigned j = 0; j < 12; j++) {
+			lane_send(&l, TLS_BATCH_PLAIN, &seed);
+			lane_drain(&l);
+		}
+		lane_check(&l);
+		/* 12 batches of 16, and 2 fit under one key of 40. */
+		if (pair.client.engine == TLS_ENGINE_RECORD) {
+			tls_record_updates(pair.client.stream, &sent,
+					   &received);
+			assert_int_equal(sent, 5);
+			assert_int_equal(received, 0);
+		}
+		if (pair.server.engine == TLS_ENGINE_RECORD) {
+			tls_record_updates(pair.server.stream, &sent,
+					   &received);
+			assert_int_equal(sent, 0);
+			assert_in_range(received, 4, 6);
+		}
+		lane_done(&l);
+		testpair_done(&pair);
+	}
+}
+
+static void
+test_a_requested_update_comes_without_waiting_for_data(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct testpair pair;
+		struct lane to;
+		struct lane back;
+		uint64_t seed = 1 + i;
+
+		connect_pair(&pair, i);
+		lane_init(&to, pair.client.stream, pair.server.stream);
+		lane_init(&back, pair.server.stream, pair.client.stream);
+		assert_false(tls_stream_wants_to_send(to.from));
+		tls_stream_start_update(to.from);
+		assert_true(tls_stream_wants_to_send(to.from));
+		lane_send(&to, 0, &seed);
+		assert_false(tls_stream_wants_to_send(to.from));
+		lane_drain(&to);
+		assert_true(tls_stream_wants_to_send(back.from));
+		lane_send(&back, 0, &seed);
+		assert_true(back.wire.len > 0);
+		assert_false(tls_stream_wants_to_send(back.from));
+		lane_drain(&back);
+		lane_send(&back, 1000, &seed);
+		lane_send(&to, 1000, &seed);
+		lane_drain(&back);
+		lane_drain(&to);
+		lane_check(&back);
+		lane_check(&to);
+		lane_done(&to);
+		lane_done(&back);
+		testpair_done(&pair);
+	}
+}
+
+static void
+test_one_direction_may_end_while_the_other_goes_on(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct testpair pair;
+		struct lane to;
+		struct lane back;
+		uint64_t seed = 1 + i;
+
+		connect_pair(&pair, i);
+		lane_init(&to, pair.client.stream, pair.server.stream);
+		lane_init(&back, pair.server.stream, pair.client.stream);
+		lane_close(&to);
+		lane_drain(&to);
+		assert_true(to.closed);
+		lane_send(&back, TLS_BATCH_PLAIN, &seed);
+		lane_drain(&back);
+		lane_check(&back);
+		assert_false(back.closed);
+		lane_close(&back);
+		lane_drain(&back);
+		assert_true(back.closed);
+		lane_done(&to);
+		lane_done(&back);
+		testpair_done(&pair);
+	}
+}
+
+/* As in plain mode: a record, then bytes that are none. */
+static void
+test_an_engine_takes_no_byte_behind_the_record(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct testpair pair;
+		struct lane l;
+		struct tls_opened o;
+		struct tls_failure f;
+		uint64_t seed = 1 + i;
+		size_t len;
+
+		connect_pair(&pair, i);
+		lane_init(&l, pair.client.stream, pair.server.stream);
+		lane_send(&l, 300, &seed);
+		len = l.wire.len;
+		assert_int_equal(buf_append_str(&l.wire, "plain bytes"), 0);
+		memcpy(l.open_buf, l.wire.data, l.wire.len);
+		assert_int_equal(tls_stream_open(l.to, l.open_buf, l.wire.len,
+						 1, &o, &f),
+				 0);
+		assert_int_equal(o.consumed, len);
+		assert_int_equal(o.plain_len, 300);
+		assert_int_equal(o.need, 0);
+		assert_memory_equal(l.open_buf + len, "plain bytes", 11);
+		lane_done(&l);
+		testpair_done(&pair);
+	}
+}
+
+/* What fails on one side must be told to the other, by either engine. */
+static void
+test_a_forged_record_ends_both_sides(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct testpair pair;
+		struct lane l;
+		struct tls_opened o;
+		struct tls_failure f;
+		struct iovec wire;
+		uint64_t seed = 1 + i;
+
+		connect_pair(&pair, i);
+		lane_init(&l, pair.client.stream, pair.server.stream);
+		lane_send(&l, 300, &seed);
+		l.wire.data[100] ^= 0x80;
+		assert_int_equal(tls_stream_open(l.to, l.wire.data, l.wire.len,
+						 0, &o, &f),
+				 -1);
+		assert_int_equal(f.reason, TLS_REASON_BAD_RECORD);
+		assert_int_equal(tls_stream_eof(l.to, &f), -1);
+		assert_int_equal(f.reason, TLS_REASON_BAD_RECORD);
+		assert_int_equal(
+			tls_stream_seal(l.to, l.send_buf, 0, &wire, &f), 0);
+		memcpy(l.open_buf, wire.iov_base, wire.iov_len);
+		assert_int_equal(tls_stream_open(l.from, l.open_buf,
+						 wire.iov_len, 0, &o, &f),
+				 -1);
+		assert_int_equal(f.reason, TLS_REASON_BAD_RECORD);
+		assert_true(f.by_peer);
+		assert_int_equal(
+			tls_stream_seal(l.to, l.send_buf, 1, &wire, &f), -1);
+		assert_int_equal(
+			tls_stream_seal(l.from, l.send_buf, 1, &wire, &f), -1);
+		assert_int_equal(
+			tls_stream_seal_close(l.from, l.send_buf, &wire, &f),
+			-1);
+		lane_done(&l);
+		testpair_done(&pair);
+	}
+}
+
+static void
+test_a_cut_connection_is_not_an_end(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct testpair pair;
+		struct lane l;
+		struct tls_failure f;
+		uint64_t seed = 1 + i;
+
+		connect_pair(&pair, i);
+		lane_init(&l, pair.client.stream, pair.server.stream);
+		lane_send(&l, 300, &seed);
+		lane_drain(&l);
+		assert_int_equal(tls_stream_eof(l.to, &f), -1);
+		assert_int_equal(f.reason, TLS_REASON_TRUNCATED);
+		lane_done(&l);
+		testpair_done(&pair);
+	}
+}
+
+static void
+test_slots_are_filled_in_order(void **state)
+{
+	uint8_t *buf = xmalloc0(TLS_BUF_SIZE);
+	struct iovec iov[TLS_BATCH_RECORDS];
+
+	(void)state;
+	assert_int_equal(tls_stream_plain_iov(buf, 1, iov), 1);
+	assert_ptr_equal(iov[0].iov_base, buf + TLS_HEADROOM + 5);
+	assert_int_equal(iov[0].iov_len, 1);
+	assert_int_equal(tls_stream_plain_iov(buf, TLS_RECORD_PLAIN + 7, iov),
+			 2);
+	assert_int_equal(iov[0].iov_len, TLS_RECORD_PLAIN);
+	assert_int_equal(iov[1].iov_len, 7);
+	assert_int_equal(tls_stream_plain_iov(buf, TLS_BATCH_PLAIN, iov),
+			 TLS_BATCH_RECORDS);
+	assert_true((uint8_t *)iov[15].iov_base + iov[15].iov_len + 17 <=
+		    buf + TLS_BUF_SIZE);
+	free(buf);
 }
 
 int
@@ -211,6 +439,16 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_pairs_of_engines_carry_what_is_sent),
+		cmocka_unit_test(test_keys_are_updated_before_the_limit),
+		cmocka_unit_test(
+			test_a_requested_update_comes_without_waiting_for_data),
+		cmocka_unit_test(
+			test_one_direction_may_end_while_the_other_goes_on),
+		cmocka_unit_test(
+			test_an_engine_takes_no_byte_behind_the_record),
+		cmocka_unit_test(test_a_forged_record_ends_both_sides),
+		cmocka_unit_test(test_a_cut_connection_is_not_an_end),
+		cmocka_unit_test(test_slots_are_filled_in_order),
 	};
 
 	return cmocka_run_group_tests_name("stream", tests, NULL, NULL);
