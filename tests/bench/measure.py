@@ -11,6 +11,8 @@ import json
 import os
 import pathlib
 import resource
+import select
+import socket
 import subprocess
 import sys
 import time
@@ -120,6 +122,7 @@ class RelaySite:
             raise MeasureError(f"{peer.name}: {error}\n{self.log()}") \
                 from error
         self.port = self._site.port
+        self.exit = self._site.exit
 
     def addresses(self):
         return ["--listen", str(self._site.exit),
@@ -194,7 +197,7 @@ def measure_idle(tools, site):
 
 
 def prove_tls(site, credentials):
-    """What relay 2 negotiates; fails unless it insists on a certificate."""
+    """What relay 2 negotiates; fails if it serves a nameless client."""
     def connect(*arguments):
         done = subprocess.run(
             ["openssl", "s_client", "-connect", f"127.0.0.1:{site.port}",
@@ -203,15 +206,22 @@ def prove_tls(site, credentials):
         return done.stdout + done.stderr
 
     name = site.peer.name
-    if "alert" not in connect("-ign_eof"):
-        raise MeasureError(f"{name}: accepts a client without a certificate")
+    with socket.socket(socket.AF_UNIX) as sink:
+        site.exit.unlink(missing_ok=True)
+        sink.bind(str(site.exit))
+        site.exit.chmod(0o666)
+        sink.listen()
+        connect("-ign_eof")
+        if select.select([sink], [], [], 0.05)[0]:
+            raise MeasureError(f"{name}: serves clients without certificate")
     text = connect("-cert", credentials.cert("source"),
                    "-key", credentials.key("source"))
-    for expected in ("New, TLSv1.3", peer_table.SUITE, peer_table.CURVE,
+    curve = site.peer.curve
+    for expected in ("New, TLSv1.3", peer_table.SUITE, curve,
                      "Peer signature type: ECDSA"):
         if expected not in text:
             raise MeasureError(f"{name}: no '{expected}' in\n{text}")
-    return f"TLSv1.3 {peer_table.SUITE} {peer_table.CURVE} ECDSA"
+    return f"TLSv1.3 {peer_table.SUITE} {curve} ECDSA"
 
 
 def measure_aes(seconds):

@@ -6,10 +6,11 @@ Every relay runs twice, as it would on two nodes:
     client -> in.sock -> relay 1 -> TCP on loopback -> relay 2 -> out.sock -> sink
 
 With TLS it is 1.3 only, mutual, ECDSA P-256 certificates, X25519,
-TLS_AES_128_GCM_SHA256, the other side's name checked, and every connection a
-full handshake: no tickets and no session cache, because a migration connects to
-a node it may never have met. Each relay has the settings that served it best
-here; PEERS names them, and what was tried and did not help is in the README.
+TLS_AES_128_GCM_SHA256, the server's name checked by the client (and, where the
+relay can, the client's by the server), and every connection a full handshake:
+no tickets and no session cache, because a migration connects to a node it may
+never have met. Each relay has the settings that served it best here; PEERS
+names them, and what was tried and did not help is in docs/benchmarks.md.
 
 A start function gets a Site and starts both ends in its group. It returns when
 they have been started; Site.wait_ready() waits until both listen.
@@ -27,6 +28,9 @@ PIPE = 1048576
 BACKLOG = 4096
 SUITE = "TLS_AES_128_GCM_SHA256"
 CURVE = "X25519"
+# socat's listener takes no other; a client that offers another one first would
+# have to begin its handshake anew.
+SOCAT_CURVE = "prime256v1"
 # Connections that a relay must be able to hold, with room to spare.
 CONNECTIONS = 4000
 READY_SECONDS = 10
@@ -47,6 +51,7 @@ class Peer:
     compared_as: str
     start: object
     settings: str
+    curve: str = CURVE
 
 
 class Site:
@@ -327,7 +332,7 @@ system_default = defaults
 [defaults]
 MinProtocol = TLSv1.3
 Ciphersuites = {SUITE}
-Groups = {CURVE}
+Groups = {SOCAT_CURVE}
 Options = -SessionTicket
 """)
     common = {node: f"cert={site.credentials.cert(node)},"
@@ -414,7 +419,7 @@ PEERS = (
          f"2 workers, proxy_buffer_size {BUFFER // 1024}k"),
     Peer("stunnel tls", "tls", "tls", start_stunnel, "threads, TCP_NODELAY"),
     Peer("socat tls", "tls", "tls", start_socat_tls,
-         f"-b {BUFFER}, nodelay, fork"),
+         f"-b {BUFFER}, nodelay, fork, {SOCAT_CURVE}", SOCAT_CURVE),
     Peer(FERRY_PLAIN, "plain", None, start_ferry_plain, "--plain"),
     Peer("haproxy plain", "plain", "plain", start_haproxy_plain,
          f"nbthread 2, tune.bufsize {BUFFER}"),
