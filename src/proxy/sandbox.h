@@ -8,7 +8,7 @@
  * The order, and what must have happened before each stage:
  *
  *   sandbox_check_user()          first of all: refuses root without a user
- *     ... open the log, read keys, start the opener, bind the control socket
+ *     ... start the opener, then read keys, bind the control socket
  *   sandbox_drop_user()           another user for good
  *   sandbox_drop_capabilities()   none left, none to be had by execve(2)
  *   sandbox_landlock()            no file system, where the kernel has it
@@ -90,7 +90,8 @@ int sandbox_keep_file_capabilities(struct err *err);
 
 /*
  * {"user":"ferry-proxy","capabilities":"none","seccomp":"on",
- *  "landlock":"abi 4"}; a new reference. "off" where a stage is not active.
+ *  "landlock":"abi 4"}; a new reference. "kept" and "off" where a stage was not
+ * gone through or is not to be had.
  */
 json_t *sandbox_describe(const struct sandbox *sandbox);
 
