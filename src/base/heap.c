@@ -52,18 +52,23 @@ settle(struct heap *heap, size_t place, struct heap_node *node)
 		sift_down(heap, place, node);
 }
 
+static void
+grow(struct heap *heap)
+{
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
+	const size_t one = sizeof(heap->nodes[0]);
+
+	heap->size = heap->size > 0 ? heap->size * 2 : FIRST_SIZE;
+	heap->nodes = xrealloc(heap->nodes, heap->size * one);
+}
+
 void
 heap_set(struct heap *heap, struct heap_node *node, uint64_t key)
 {
 	node->key = key;
 	if (node->place == 0) {
-		if (heap->count + 1 >= heap->size) {
-			heap->size =
-				heap->size > 0 ? heap->size * 2 : FIRST_SIZE;
-			heap->nodes =
-				xrealloc(heap->nodes,
-					 heap->size * sizeof(heap->nodes[0]));
-		}
+		if (heap->count + 1 >= heap->size)
+			grow(heap);
 		node->place = ++heap->count;
 	}
 	settle(heap, node->place, node);

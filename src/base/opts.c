@@ -88,7 +88,7 @@ static void
 fill_longopts(const struct opts *opts, struct option longopts[TABLE_MAX + 2])
 {
 	assert(opts->count <= TABLE_MAX);
-	for (size_t i = 0; i < opts->count; i++)
+	for (size_t i = 0; i < opts->count; i++) {
 		longopts[i] = (struct option){
 			.name = opts->table[i].name,
 			.has_arg = opts->table[i].kind == OPT_FLAG
@@ -96,6 +96,7 @@ fill_longopts(const struct opts *opts, struct option longopts[TABLE_MAX + 2])
 					   : required_argument,
 			.val = ROW_CODE + (int)i,
 		};
+	}
 	longopts[opts->count] =
 		(struct option){ .name = "help", .val = HELP_CODE };
 }

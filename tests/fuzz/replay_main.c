@@ -8,7 +8,6 @@
  */
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -32,9 +31,7 @@ replay(const char *path)
 		return -1;
 	}
 	/* Without the NUL behind it: reading too far must be seen. */
-	exact = malloc(len);
-	if (exact == NULL && len > 0)
-		return -1;
+	exact = xmalloc0(len);
 	for (size_t i = 0; i < len; i++)
 		exact[i] = (uint8_t)data[i];
 	/* What is running when it crashes. */
