@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <assert.h>
-
 #include "tls/chain.h"
 
 #include <pthread.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <assert.h>
-
 #include "tls/context.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <assert.h>
-
 #include "tls/credentials.h"
 
 #include <openssl/err.h>
@@ -14,8 +12,8 @@
 static int
 no_passphrase(char *buf, int size, int rwflag, void *arg)
 {
-	(void)buf;
-	(void)size;
+	if (size > 0)
+		buf[0] = '\0';
 	(void)rwflag;
 	(void)arg;
 	return -1;
@@ -67,8 +65,8 @@ load_intermediates(SSL_CTX *ssl_ctx, BIO *bio, X509 *issued,
 		   const struct tls_pem *pem, struct err *err)
 {
 	for (unsigned i = 2;; i++) {
-		X509 *cert;
-		int r = read_cert(bio, &cert);
+		X509 *issuer;
+		int r = read_cert(bio, &issuer);
 
 		if (r == 0)
 			return 0;
@@ -76,20 +74,20 @@ load_intermediates(SSL_CTX *ssl_ctx, BIO *bio, X509 *issued,
 			return ossl_err(err, ERR_INVALID,
 					"%s: cannot read certificate %u",
 					pem->name, i);
-		if (X509_check_issued(cert, issued) != X509_V_OK) {
-			X509_free(cert);
+		if (X509_check_issued(issuer, issued) != X509_V_OK) {
+			X509_free(issuer);
 			return err_set(err, ERR_INVALID,
 				       "%s: certificate %u did not issue "
 				       "certificate %u",
 				       pem->name, i, i - 1);
 		}
-		if (SSL_CTX_add0_chain_cert(ssl_ctx, cert) != 1) {
-			X509_free(cert);
+		if (SSL_CTX_add0_chain_cert(ssl_ctx, issuer) != 1) {
+			X509_free(issuer);
 			return ossl_err(err, ERR_INVALID,
 					"%s: cannot use certificate %u",
 					pem->name, i);
 		}
-		issued = cert;
+		issued = issuer;
 	}
 }
 

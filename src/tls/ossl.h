@@ -19,18 +19,29 @@
 
 #include "base/err.h"
 
-#define OSSL_RELEASE(name, type, release) \
-	static inline void name(type **p) \
-	{                                 \
-		release(*p);              \
-		*p = NULL;                \
-	}                                 \
-	static_assert(true, "takes a semicolon")
+static inline void
+ossl_bio_free(BIO **p)
+{
+	BIO_free_all(*p);
+}
 
-OSSL_RELEASE(ossl_bio_free, BIO, BIO_free_all);
-OSSL_RELEASE(ossl_pkey_free, EVP_PKEY, EVP_PKEY_free);
-OSSL_RELEASE(ossl_x509_free, X509, X509_free);
-OSSL_RELEASE(ossl_names_free, GENERAL_NAMES, GENERAL_NAMES_free);
+static inline void
+ossl_pkey_free(EVP_PKEY **p)
+{
+	EVP_PKEY_free(*p);
+}
+
+static inline void
+ossl_x509_free(X509 **p)
+{
+	X509_free(*p);
+}
+
+static inline void
+ossl_names_free(GENERAL_NAMES **p)
+{
+	GENERAL_NAMES_free(*p);
+}
 
 /*
  * ERR_INTERNAL or the like with the oldest entry of the error queue appended to

@@ -38,7 +38,7 @@ void tls_stream_set_limit(struct tls_stream *s, uint64_t records);
 void tls_stream_start_update(struct tls_stream *s);
 
 /* How many KeyUpdates were sent and received; record engine only. */
-void tls_record_updates(const struct tls_stream *s, unsigned *ret_sent,
+void tls_record_updates(const struct tls_stream *base, unsigned *ret_sent,
 			unsigned *ret_received);
 
 #endif

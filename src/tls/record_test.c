@@ -122,7 +122,7 @@ test_padding_is_removed(void **state)
 
 	(void)state;
 	rig_init(&r, TLS_ROLE_SERVER);
-	memcpy(inner, "a\0b\x17", 4);
+	memcpy(inner, (uint8_t[]){ 'a', 0, 'b', TLS_CONTENT_DATA }, 4);
 	for (size_t i = 0; i < ARRAY_LEN(paddings); i++)
 		rig_add(&r, inner, 4 + paddings[i]);
 	assert_int_equal(rig_open(&r), 0);

@@ -22,13 +22,14 @@ struct rogue {
 	const char *ciphers;
 	const char *groups;
 	unsigned usage; /* of its certificate */
+	/* What must come of it. */
+	enum tls_reason reason; /* TLS_REASON_NONE: it is accepted */
+	unsigned alert;         /* that the rogue receives; 0: none */
+	bool by_peer;
+	/* What else is wrong with it. */
 	bool tls12;
 	bool no_cert;
 	bool refuses_alpn; /* a server that wants another one */
-	/* What must come of it. */
-	enum tls_reason reason; /* TLS_REASON_NONE: it is accepted */
-	bool by_peer;
-	unsigned alert; /* that the rogue receives; 0: none */
 };
 
 struct world {

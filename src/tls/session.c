@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <assert.h>
-
 #include "tls/session.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -215,6 +215,7 @@ test_a_client_refuses_any_node_but_the_one_it_was_told(void **state)
 static void
 test_what_comes_behind_the_handshake_is_handed_back(void **state)
 {
+	static const char hello[5] = { 'h', 'e', 'l', 'l', 'o' };
 	struct testpair pair = { 0 };
 	struct testpair_side *c = &pair.client;
 	struct testpair_side *s = &pair.server;
@@ -244,7 +245,7 @@ test_what_comes_behind_the_handshake_is_handed_back(void **state)
 	tls_session_sent(c->session, len);
 	c->stream = tls_session_finish(TAKE_PTR(c->session), TLS_ENGINE_RECORD,
 				       c->left, sizeof(c->left), &c->left_len);
-	memcpy(buf + TLS_HEADROOM + TLS_RECORD_HEADER, "hello", 5);
+	memcpy(buf + TLS_HEADROOM + TLS_RECORD_HEADER, hello, sizeof(hello));
 	assert_int_equal(tls_stream_seal(c->stream, buf, 5, &wire, &c->failure),
 			 0);
 	memcpy(in + len, wire.iov_base, wire.iov_len);
