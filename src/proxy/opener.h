@@ -64,7 +64,9 @@ struct opener;
 
 /*
  * Forks the opener; with all the privileges the caller has now, so before the
- * sandbox and before any thread. The configuration is copied.
+ * sandbox, before any thread, and before keys are read, since it has a copy of
+ * the memory. The configuration is not needed afterwards. ERR_INVALID: an
+ * allowed directory is not absolute.
  */
 int opener_start(const struct opener_config *config, struct opener **ret_opener,
 		 struct err *err);
@@ -75,9 +77,13 @@ void opener_free(struct opener *opener);
 /* Becomes readable when the opener has died; for a loop. Stays ours. */
 int opener_watch_fd(const struct opener *opener);
 
+/* For the log. */
+pid_t opener_pid(const struct opener *opener);
+
 /*
  * Opens a directory (O_PATH) at or below an allowed one: ERR_DENIED for
- * others. Links below the allowed directory are refused, ERR_INVALID.
+ * others, and for links below the allowed directory. Links on the way to the
+ * allowed one are the operator's and are followed.
  */
 int opener_open_dir(struct opener *opener, const char *path, int *ret_fd,
 		    struct err *err);
