@@ -166,6 +166,7 @@ make_socket(int dir_fd, const struct endpoint_owner *owner,
 	    struct endpoint *ret, struct err *err)
 {
 	struct sockaddr_un addr = address_of(dir_fd, true);
+	AUTO(close_fd) int file_fd = -1;
 	AUTO(close_fd) int fd = -1;
 	struct stat st;
 
@@ -174,16 +175,21 @@ make_socket(int dir_fd, const struct endpoint_owner *owner,
 		return err_errno(err, "cannot create a socket");
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) == -1)
 		return err_errno(err, "cannot bind");
+	/* By descriptor from here: a process of our own user, which a pod's
+	 * root may be, could enter the directory after all. */
+	if (open_socket_file(dir_fd, INNER, &file_fd, err) == -1)
+		return -1;
 	/* The umask may have taken bits away as well as left some. */
-	if (fchmodat(dir_fd, INNER, 0600, 0) == -1)
+	if (fchmodat(AT_FDCWD, address_of(file_fd, false).sun_path, 0600, 0) ==
+	    -1)
 		return err_errno(err, "cannot set its mode");
-	if (owner != NULL && fchownat(dir_fd, INNER, owner->uid, owner->gid,
-				      AT_SYMLINK_NOFOLLOW) == -1)
+	if (owner != NULL &&
+	    fchownat(file_fd, "", owner->uid, owner->gid, AT_EMPTY_PATH) == -1)
 		return err_errno(err, "cannot give it to %u:%u", owner->uid,
 				 owner->gid);
 	if (listen(fd, BACKLOG) == -1)
 		return err_errno(err, "cannot listen");
-	if (fstatat(dir_fd, INNER, &st, AT_SYMLINK_NOFOLLOW) == -1)
+	if (fstat(file_fd, &st) == -1)
 		return err_errno(err, "cannot examine it");
 	*ret = (struct endpoint){ .fd = TAKE_FD(fd),
 				  .dev = st.st_dev,

@@ -245,7 +245,7 @@ finish_handshake(struct link *link)
 }
 
 /* Gives the session what came. Returns whether the handshake is through. */
-static int
+static bool
 shake(struct link *link, const uint8_t *data, size_t len)
 {
 	struct tls_failure tls;
@@ -261,7 +261,7 @@ shake(struct link *link, const uint8_t *data, size_t len)
 	}
 	if (progress == TLS_FAILED) {
 		fail_tls(link, &tls);
-		return 0;
+		return false;
 	}
 	return progress == TLS_DONE;
 }
@@ -318,20 +318,31 @@ peer_ended(struct link *link)
 }
 
 static void
+received_handshake(struct link *link, const uint8_t *data, size_t len)
+{
+	bool done = shake(link, data, len);
+
+	if (link->state == STATE_LEAVING)
+		return;
+	if (flush(link) == -1) {
+		fail_errno(link, errno);
+		return;
+	}
+	if (done)
+		finish_handshake(link);
+	want(link);
+	if (!done)
+		return;
+	link->config.secure(link->config.arg);
+	if (link->state == STATE_SECURE && link->in.len > 0)
+		take_message(link);
+}
+
+static void
 received(struct link *link, const uint8_t *data, size_t len)
 {
 	if (link->state == STATE_HANDSHAKE) {
-		if (!shake(link, data, len))
-			return;
-		if (flush(link) == -1) {
-			fail_errno(link, errno);
-			return;
-		}
-		finish_handshake(link);
-		want(link);
-		link->config.secure(link->config.arg);
-		if (link->state == STATE_SECURE && link->in.len > 0)
-			take_message(link);
+		received_handshake(link, data, len);
 		return;
 	}
 	if (buf_append(&link->in, data, len) == -1) {

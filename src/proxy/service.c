@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/service.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "proxy/creds.h"
+#include "proxy/opener.h"
+#include "proxy/worker.h"
+#include "rpc/server.h"
+#include "version.h"
+
+#define US_PER_MS 1000ULL
+
+/* Every stream takes two descriptors, and a pipe's two while it is busy. */
+static void
+raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int
+start_opener(struct service *service, const struct service_config *config,
+	     struct err *err)
+{
+	const char *files[CREDS_FILES_MAX];
+	struct opener_config opener = {
+		.dirs = config->dirs,
+		.n_dirs = config->n_dirs,
+		.files = files,
+		.n_files = creds_config_files(&config->settings->creds, files),
+		.foreign_dirs = true,
+	};
+
+	return opener_start(&opener, &service->proxy.opener, err);
+}
+
+static int
+open_control(struct service *service, const char *path, struct err *err)
+{
+	AUTO(free_ptr) char *dir = NULL;
+	const char *name;
+
+	if (path_split(path, &dir, &name, err) == -1)
+		return err_prefix(err, "--control");
+	if (endpoint_listen_path(path, NULL, &service->control_endpoint, err) ==
+	    -1)
+		return -1;
+	/* To remove it in the end, when files are out of reach. */
+	service->control_name = xstrdup(name);
+	return path_open_dir(dir, &service->control_dir_fd, err);
+}
+
+static int
+confine(struct service *service, struct err *err)
+{
+	if (sandbox_drop_user(&service->sandbox, err) == -1 ||
+	    sandbox_drop_capabilities(&service->sandbox, err) == -1 ||
+	    sandbox_landlock(&service->sandbox, err) == -1)
+		return -1;
+	return sandbox_seccomp(&service->sandbox, SANDBOX_MAIN, err);
+}
+
+static void
+idle(void *arg)
+{
+	struct service *service = arg;
+
+	loop_stop(service->proxy.loop);
+}
+
+static void
+end_now(struct service *service, const char *why)
+{
+	if (service->ending)
+		return;
+	service->ending = true;
+	log_info(NULL, "ending: %s", why);
+	proxy_end(&service->proxy);
+}
+
+static void
+drain_late(void *arg)
+{
+	end_now(arg, "migrations were still running at the deadline");
+}
+
+/* By SIGTERM and by the control socket. */
+static void
+drain(void *arg)
+{
+	struct service *service = arg;
+
+	if (service->proxy.draining)
+		return;
+	log_info(NULL, "draining: %zu listeners are to finish",
+		 service->proxy.n_listeners);
+	if (service->drain_timeout_ms > 0)
+		loop_timer_start(service->deadline,
+				 service->drain_timeout_ms * US_PER_MS);
+	proxy_drain(&service->proxy);
+}
+
+static void
+signalled(int signo, void *arg)
+{
+	struct service *service = arg;
+
+	if (signo == SIGHUP) {
+		creds_check(service->proxy.creds);
+		return;
+	}
+	/* A second signal, or one where nobody waits: at once. */
+	if (service->drain_timeout_ms == 0 || service->proxy.draining)
+		end_now(service, "signal");
+	else
+		drain(service);
+}
+
+static void
+opener_died(unsigned ready, void *arg)
+{
+	struct service *service = arg;
+
+	(void)ready;
+	loop_io_want(service->opener_io, 0);
+	log_error(NULL, "the opener process has died; running migrations go "
+			"on, new ones are refused");
+	drain(service);
+}
+
+static void
+watch_events(struct service *service)
+{
+	static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
+	struct loop *loop = service->proxy.loop;
+
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		service->signals[i] =
+			loop_signal_new(loop, signals[i], signalled, service);
+	service->deadline = loop_timer_new(loop, drain_late, service);
+	service->opener_io =
+		loop_io_new(loop, opener_watch_fd(service->proxy.opener),
+			    opener_died, service);
+	loop_io_want(service->opener_io, LOOP_READ);
+	creds_watch(service->proxy.creds, loop);
+}
+
+static void
+serve_control(struct service *service, uid_t starter)
+{
+	const uid_t uids[] = { 0, starter, service->sandbox.uid };
+
+	service->control = (struct control){
+		.proxy = &service->proxy,
+		.sandbox = &service->sandbox,
+		.drain = drain,
+		.drain_arg = service,
+	};
+	service->rpc = rpc_server_new(
+		&(struct rpc_server_config){
+			.loop = service->proxy.loop,
+			.service = {
+				.self = { .program = "ferry-proxy",
+					  .version = FERRY_VERSION },
+				.methods = control_methods,
+				.n_methods = control_n_methods,
+				.ctx = &service->control,
+			},
+			.uids = uids,
+			.n_uids = ARRAY_LEN(uids),
+		},
+		TAKE_FD(service->control_endpoint.fd));
+}
+
+static int
+prepare(struct service *service, const struct service_config *config,
+	struct err *err)
+{
+	struct settings *settings = config->settings;
+	struct proxy_options options;
+
+	if (settings_apply(settings, config->server, config->source, &options,
+			   err) == -1 ||
+	    sandbox_check_user(settings->user, &service->sandbox, err) == -1)
+		return -1;
+	raise_descriptor_limit();
+	if (start_opener(service, config, err) == -1 ||
+	    creds_load(&settings->creds, service->proxy.opener,
+		       &service->proxy.creds, err) == -1)
+		return -1;
+	if (config->control &&
+	    open_control(service, config->control, err) == -1)
+		return -1;
+	service->proxy.options = options;
+	return confine(service, err);
+}
+
+int
+service_start(struct service *service, const struct service_config *config,
+	      struct err *err)
+{
+	uid_t starter = geteuid();
+
+	*service = (struct service){
+		.control_endpoint = ENDPOINT_NONE,
+		.control_dir_fd = -1,
+		.drain_timeout_ms = config->drain_timeout_ms,
+	};
+	proxy_init(&service->proxy, NULL);
+	service->proxy.idle = idle;
+	service->proxy.idle_arg = service;
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (prepare(service, config, err) == -1) {
+		service_stop(service);
+		return -1;
+	}
+	service->proxy.loop = loop_new();
+	service->proxy.workers =
+		workers_start((unsigned)config->settings->threads);
+	watch_events(service);
+	if (config->control)
+		serve_control(service, starter);
+	return 0;
+}
+
+void
+service_run(struct service *service)
+{
+	loop_run(service->proxy.loop);
+}
+
+void
+service_stop(struct service *service)
+{
+	struct proxy *proxy = &service->proxy;
+	struct err err;
+
+	rpc_server_free(service->rpc);
+	if (service->control_name && proxy->opener &&
+	    opener_unlink(proxy->opener, service->control_dir_fd,
+			  service->control_name, &service->control_endpoint,
+			  &err) == -1)
+		log_debug(NULL, "control socket stays: %s", err.text);
+	free(service->control_name);
+	close_fd(&service->control_dir_fd);
+	close_fd(&service->control_endpoint.fd);
+	workers_stop(proxy->workers);
+	if (proxy->loop) {
+		for (size_t i = 0; i < ARRAY_LEN(service->signals); i++)
+			loop_signal_free(service->signals[i]);
+		loop_timer_free(service->deadline);
+		loop_io_free(service->opener_io);
+	}
+	creds_free(proxy->creds);
+	opener_free(proxy->opener);
+	loop_free(proxy->loop);
+}

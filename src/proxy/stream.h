@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PROXY_STREAM_H
+#define PROXY_STREAM_H
+
+/*
+ * stream - a connection that carries bytes, as the main thread knows it.
+ *
+ * The relay that does the work lives in a worker. Between the two only posted
+ * messages and the counters pass:
+ *
+ *	main    start --------------+   abort ---+      free ---+
+ *	worker       relay_start() <+  ...       +> cut  done   |  relay_free()
+ *	main                                        +-> ended() +
+ *
+ * The worker says done exactly once; main answers with free, which is
+ * therefore the last message that can be on its way. The listener may be gone
+ * by then.
+ *
+ * Threading: only from the main loop's thread.
+ */
+
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "base/js.h"
+#include "proxy/bindaddr.h"
+#include "proxy/channel.h"
+#include "proxy/counters.h"
+#include "proxy/link.h"
+
+struct failure;
+struct listener;
+struct proxy;
+struct relay;
+struct worker;
+
+struct stream {
+	TAILQ_ENTRY(stream) entry; /* in the listener's list */
+	struct proxy *proxy;
+	struct listener *listener; /* NULL: it is gone */
+	uint64_t id;
+	enum channel channel;
+	char peer[BINDADDR_TEXT_SIZE]; /* address of the other proxy */
+	const char *cipher;            /* static; "none" in plain mode */
+	uint64_t started_ms;
+	struct counters counters;
+	struct worker *worker;
+	struct relay *relay; /* the worker's */
+	bool aborted;
+	struct failure failure; /* why it ended; the worker's until then */
+};
+
+TAILQ_HEAD(stream_list, stream);
+
+struct stream_config {
+	struct listener *listener;
+	enum channel channel;
+	const char *peer;
+	int local_fd;            /* taken */
+	struct link_result link; /* taken */
+	const char *cipher;
+};
+
+/* Begins to carry; the listener's list has it until it ends. */
+void stream_start(const struct stream_config *config);
+
+/* Cuts it; it ends a little later. */
+void stream_abort(struct stream *stream, const struct failure *why);
+
+/* Counters, age, peer and cipher. */
+json_t *stream_describe(const struct stream *stream);
+
+#endif

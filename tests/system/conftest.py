@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the system tests share.
+
+Every test that runs a guest gets the lab that the test before left, because
+booting takes longer than migrating; after a failure it is built anew, so that
+one failure cannot cause another.
+"""
+
+import os
+
+import pytest
+
+from lab import Lab
+from proxies import Bench
+
+PEER_TIMEOUT = 5  # seconds; the proxies' default would make tests slow
+
+
+class _Shared:
+    """The lab and the guest that later tests may use."""
+
+    def __init__(self):
+        self.lab = None
+        self.guest = None
+
+    def close(self):
+        lab, self.lab, self.guest = self.lab, None, None
+        if lab:
+            lab.close()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    bench_used = item.funcargs.get("bench")
+    if report.failed and bench_used is not None:
+        report.sections.append(("proxies", bench_used.logs()))
+    shared = item.funcargs.get("shared_lab")
+    if not report.failed or shared is None:
+        return
+    if shared.lab:
+        report.sections.append(("lab", shared.lab.logs()))
+    item.lab_failed = True
+
+
+@pytest.fixture(scope="module")
+def shared_lab():
+    shared = _Shared()
+    yield shared
+    shared.close()
+
+
+@pytest.fixture
+def lab(request, shared_lab):
+    """Two nodes, both with a running ferry-proxy."""
+    assert os.geteuid() == 0, "these tests need root: namespaces and libvirtd"
+    if shared_lab.lab is None:
+        shared_lab.lab = Lab()
+        shared_lab.lab.make_certificates()
+    for node in (shared_lab.lab.a, shared_lab.lab.b):
+        if not node.proxy or not node.proxy.running():
+            shared_lab.lab.start_proxy(node, "--peer-timeout",
+                                       f"{PEER_TIMEOUT}s")
+    yield shared_lab.lab
+    if getattr(request.node, "lab_failed", False):
+        shared_lab.close()
+
+
+@pytest.fixture
+def guest(request, lab, shared_lab):
+    """A guest that runs somewhere; unharmed by the test, or it fails.
+
+    It rewrites 8 MiB/s of 32 MiB, so that a migration with less bandwidth than
+    that goes on for as long as a test wants.
+    """
+    if shared_lab.guest is None:
+        shared_lab.guest = lab.start_guest(lab.a, dirty="32,2000")
+    yield shared_lab.guest
+    if not getattr(request.node, "lab_failed", False):
+        shared_lab.guest.check()
+
+
+@pytest.fixture
+def disk_guest(request, lab, shared_lab):
+    """A guest with a disk that it writes to; for one test."""
+    if shared_lab.guest:
+        shared_lab.guest.destroy()
+        shared_lab.guest = None
+    made = lab.start_guest(lab.a, dirty="8,200", disk_mib=32)
+    yield made
+    if not getattr(request.node, "lab_failed", False):
+        made.check()
+    made.destroy()
+
+
+@pytest.fixture
+def bench():
+    """Certificates, directories and processes of one test, without guests."""
+    assert os.geteuid() == 0, "these tests need root: users and sandboxes"
+    made = Bench()
+    yield made
+    made.close()
