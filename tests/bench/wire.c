@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
@@ -21,11 +22,11 @@ die(const char *format, ...)
 {
 	va_list args;
 
-	fputs("loadgen: ", stderr);
+	(void)fputs("loadgen: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	(void)vfprintf(stderr, format, args);
 	va_end(args);
-	fputc('\n', stderr);
+	(void)fputc('\n', stderr);
 	exit(1);
 }
 
@@ -199,16 +200,22 @@ greet(int fd)
 uint64_t
 cpu_usage_us(const char *path)
 {
-	unsigned long long usage;
-	FILE *file;
+	static const char key[] = "usage_usec ";
+	char text[512];
+	ssize_t n;
+	int fd;
 
 	if (path == NULL)
 		return 0;
-	file = fopen(path, "re");
-	if (file == NULL)
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1)
 		die("cannot open '%s': %m", path);
-	if (fscanf(file, "usage_usec %llu", &usage) != 1)
-		die("'%s' does not start with usage_usec", path);
-	fclose(file);
-	return usage;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n == -1)
+		die("cannot read '%s': %m", path);
+	text[n] = '\0';
+	if (strncmp(text, key, strlen(key)) != 0)
+		die("'%s' does not start with %s", path, key);
+	return strtoull(text + strlen(key), NULL, 10);
 }
