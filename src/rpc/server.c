@@ -234,9 +234,9 @@ set_nonblocking(int fd)
 }
 
 void
-rpc_server_adopt(struct rpc_server *server, int taken)
+rpc_server_adopt(struct rpc_server *server, int fd)
 {
-	AUTO(close_fd) int fd = taken;
+	AUTO(close_fd) int taken = fd;
 	struct conn *conn;
 	struct err err;
 
@@ -247,7 +247,7 @@ rpc_server_adopt(struct rpc_server *server, int taken)
 	set_nonblocking(fd);
 	conn = xmalloc0(sizeof(*conn));
 	conn->server = server;
-	conn->fd = TAKE_FD(fd);
+	conn->fd = TAKE_FD(taken);
 	rpc_session_init(&conn->session, &server->service);
 	conn->timer = loop_timer_new(server->loop, conn_late, conn);
 	conn->io = loop_io_new(server->loop, conn->fd, conn_ready, conn);

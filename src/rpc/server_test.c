@@ -33,6 +33,7 @@
 struct fixture {
 	struct loop *loop;
 	struct rpc_server *server;
+	uint64_t timeout_ms; /* both deadlines; 0: those of rpc.h */
 	int calls;
 };
 
@@ -101,8 +102,8 @@ start(struct fixture *f, uid_t uid, int listen_fd)
 			     .ctx = f },
 		.uids = &uid,
 		.n_uids = 1,
-		.receive_timeout_ms = SHORT_MS,
-		.send_timeout_ms = SHORT_MS,
+		.receive_timeout_ms = f->timeout_ms,
+		.send_timeout_ms = f->timeout_ms,
 	};
 
 	f->server = rpc_server_new(&config, listen_fd);
@@ -277,6 +278,7 @@ test_half_a_message_is_waited_for_only_so_long(void **state)
 	struct fixture *f = *state;
 	int silent, half;
 
+	f->timeout_ms = SHORT_MS;
 	start(f, getuid(), -1);
 	silent = add_client(f);
 	half = add_client(f);
@@ -297,6 +299,7 @@ test_trickling_bytes_do_not_put_the_deadline_off(void **state)
 	struct pollfd pfd;
 	int fd;
 
+	f->timeout_ms = SHORT_MS;
 	start(f, getuid(), -1);
 	fd = add_client(f);
 	pfd = (struct pollfd){ .fd = fd, .events = POLLIN };
@@ -315,6 +318,7 @@ test_a_client_that_does_not_read_is_cut_off(void **state)
 	uint64_t end = loop_now_ms() + PATIENCE_MS;
 	int deaf, other;
 
+	f->timeout_ms = SHORT_MS;
 	start(f, getuid(), -1);
 	deaf = add_client(f);
 	other = add_client(f);
