@@ -175,10 +175,17 @@ make_socket(int dir_fd, const struct endpoint_owner *owner,
 		return err_errno(err, "cannot create a socket");
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) == -1)
 		return err_errno(err, "cannot bind");
-	/* By descriptor from here: a process of our own user, which a pod's
-	 * root may be, could enter the directory after all. */
+	/*
+	 * By descriptor from here on, and only if it can be no other's: a
+	 * process of our own user, which a pod's root may be, can enter the
+	 * directory after all and put another socket, or a link to one, there.
+	 */
 	if (open_socket_file(dir_fd, INNER, &file_fd, err) == -1)
 		return -1;
+	if (fstat(file_fd, &st) == -1)
+		return err_errno(err, "cannot examine it");
+	if (st.st_uid != geteuid() || st.st_nlink != 1)
+		return err_set(err, ERR_DENIED, "it was replaced");
 	/* The umask may have taken bits away as well as left some. */
 	if (fchmodat(AT_FDCWD, address_of(file_fd, false).sun_path, 0600, 0) ==
 	    -1)
@@ -189,8 +196,6 @@ make_socket(int dir_fd, const struct endpoint_owner *owner,
 				 owner->gid);
 	if (listen(fd, BACKLOG) == -1)
 		return err_errno(err, "cannot listen");
-	if (fstat(file_fd, &st) == -1)
-		return err_errno(err, "cannot examine it");
 	*ret = (struct endpoint){ .fd = TAKE_FD(fd),
 				  .dev = st.st_dev,
 				  .ino = st.st_ino };
