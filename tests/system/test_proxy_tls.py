@@ -34,9 +34,6 @@ CERTIFICATES = {
                       "CertificateNotYetValid"),
     "wrong-ca": (other_ca, "WrongCA"),
     "wrong-node": (lambda b, n: b.pki.node("node-c"), "WrongNode"),
-    "wrong-purpose": (lambda b, n: b.pki.node_dated(
-        "x", n, "20200101000000Z", "20380101000000Z",
-        usage="codeSigning"), "WrongPurpose"),
 }
 
 
@@ -72,6 +69,17 @@ def test_a_target_with_a_bad_certificate_is_refused(bench, case):
     assert receive_all(bench.connect()) == b""
     source.wait_reason(reason)
     check_nothing_came(sink)
+
+
+def test_a_certificate_for_another_purpose_is_refused_at_the_start(bench):
+    bench.pki.node_dated("x", "node-b", "20200101000000Z", "20380101000000Z",
+                         usage="codeSigning")
+    done = subprocess.run(
+        [PROXY, "target", "--key", "k1", "--peer", "node-a", "--dir", bench.b,
+         "--user", "nobody", *bench.pki.options("x")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 1
+    assert b"server: the certificate is not meant for" in done.stderr
 
 
 def tls_client(bench, with_certificate=True, alpn=("ferry/1",), newest=None):
