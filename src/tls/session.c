@@ -382,7 +382,7 @@ tls_session_output(struct tls_session *s, const uint8_t **ret_data)
 	char *data;
 	long len = BIO_get_mem_data(s->out, &data);
 
-	*ret_data = (const uint8_t *)data + s->sent;
+	*ret_data = len > 0 ? (const uint8_t *)data + s->sent : NULL;
 	return (size_t)len - s->sent;
 }
 
