@@ -183,6 +183,25 @@ test_sockets_are_made_reached_and_removed(void **state)
 }
 
 static void
+test_stale_sockets_are_replaced_and_others_not(void **state)
+{
+	struct world *w = *state;
+	struct endpoint old = ENDPOINT_NONE, ep = ENDPOINT_NONE;
+	struct err err;
+
+	assert_int_equal(
+		opener_listen(w->opener, w->pod_fd, "s", NULL, &old, &err), 0);
+	assert_int_equal(
+		opener_listen(w->opener, w->pod_fd, "s", NULL, &ep, &err), -1);
+	assert_int_equal(err.kind, ERR_EXISTS);
+	(void)close(old.fd);
+	if (opener_listen(w->opener, w->pod_fd, "s", NULL, &ep, &err) == -1)
+		fail_msg("%s", err.text);
+	assert_int_not_equal(ep.ino, old.ino);
+	(void)close(ep.fd);
+}
+
+static void
 test_the_owner_is_passed_on(void **state)
 {
 	struct endpoint_owner owner = { 12345, 54321 };
@@ -583,6 +602,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_sockets_are_made_reached_and_removed),
+		TEST(test_stale_sockets_are_replaced_and_others_not),
 		TEST(test_the_owner_is_passed_on),
 		TEST(test_directories_are_opened_only_at_or_below_allowed_ones),
 		TEST(test_only_allowed_directories_are_taken_unless_told_otherwise),

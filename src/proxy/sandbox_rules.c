@@ -91,7 +91,7 @@ static const struct sandbox_rule main_limited[] = {
 /* Files by directory and name, and making sockets of them. */
 static const char opener_allowed[] =
 	"openat openat2 newfstatat statx readlink readlinkat "
-	"mkdirat unlinkat renameat2 fchmodat fchmodat2 fchownat "
+	"mkdirat unlinkat renameat renameat2 fchmodat fchmodat2 fchownat "
 	"bind listen connect";
 
 static const struct sandbox_rule opener_limited[] = {
