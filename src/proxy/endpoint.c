@@ -251,7 +251,7 @@ endpoint_connect(int dir_fd, const char *name, int *ret_fd, struct err *err)
 	addr = address_of(file_fd, false);
 	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == -1) {
 		if (errno == EAGAIN)
-			return err_set(err, ERR_UNAVAILABLE,
+			return err_set(err, ERR_LIMIT,
 				       "socket '%s': its queue is full", name);
 		if (errno == EPROTOTYPE)
 			return err_set(err, ERR_INVALID,

@@ -69,7 +69,7 @@ int endpoint_listen_path(const char *path, const struct endpoint_owner *owner,
  * Connects to the socket name below dir_fd, without waiting.
  *
  * ERR_NOT_FOUND: no such name (yet); ERR_REFUSED: the socket is there, nobody
- * listens; ERR_UNAVAILABLE: its queue is full, try again; ERR_INVALID: it is
+ * listens; ERR_LIMIT: its queue is full, try again; ERR_INVALID: it is
  * not a stream socket; ERR_DENIED: it is a link, or not for us.
  */
 int endpoint_connect(int dir_fd, const char *name, int *ret_fd,

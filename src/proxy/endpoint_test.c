@@ -305,7 +305,7 @@ test_a_full_queue_is_worth_another_try(void **state)
 			 0);
 	assert_int_equal(listen(listener, 0), 0);
 	assert_int_equal(endpoint_connect(dir_fd, "s", &fd, &err), 0);
-	expect_connect_fails("s", ERR_UNAVAILABLE);
+	expect_connect_fails("s", ERR_LIMIT);
 	(void)close(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
 	(void)close(fd);
 	assert_int_equal(endpoint_connect(dir_fd, "s", &fd, &err), 0);

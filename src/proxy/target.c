@@ -120,8 +120,8 @@ dial_local(void *arg)
 		return;
 	}
 	failure_set(&failure,
-		    err.kind == ERR_UNAVAILABLE ? REASON_LOCAL_TIMEOUT
-						: local_reason(&err),
+		    err.kind == ERR_LIMIT ? REASON_LOCAL_TIMEOUT
+					  : local_reason(&err),
 		    "the target's socket cannot be dialled: %s", err.text);
 	refuse(conn, &failure);
 }
