@@ -172,7 +172,8 @@ run(enum side side, struct relay_options *options, struct spec *spec)
 		status = command_error(&err, COMMAND_FAILED);
 	} else {
 		print_result(listener);
-		service_run(&service);
+		if (service_run(&service) == -1)
+			status = COMMAND_FAILED;
 	}
 	service_stop(&service);
 	return status;

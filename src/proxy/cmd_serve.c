@@ -32,15 +32,16 @@ run(struct serve_options *options)
 	};
 	struct service service;
 	struct err err;
+	int status;
 
 	if (service_start(&service, &config, &err) == -1)
 		return command_error(&err, COMMAND_FAILED);
 	log_info(NULL, "ferry-proxy %s serves on '%s'", FERRY_VERSION,
 		 options->control);
-	service_run(&service);
+	status = service_run(&service) == -1 ? COMMAND_FAILED : 0;
 	service_stop(&service);
 	log_info(NULL, "ended");
-	return 0;
+	return status;
 }
 
 int

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/js.h"
 #include "base/opts.h"
 #include "proxy/command.h"
 #include "version.h"
@@ -69,6 +70,7 @@ help(void)
 int
 main(int argc, char **argv)
 {
+	js_init();
 	if (argc < 2) {
 		(void)fprintf(stderr, "ferry-proxy: no command was given; see "
 				      "ferry-proxy --help\n");

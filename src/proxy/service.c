@@ -139,6 +139,7 @@ opener_died(unsigned ready, void *arg)
 
 	(void)ready;
 	loop_io_want(service->opener_io, 0);
+	service->failed = true;
 	log_error(NULL, "the opener process has died; running migrations go "
 			"on, new ones are refused");
 	drain(service);
@@ -239,10 +240,11 @@ service_start(struct service *service, const struct service_config *config,
 	return 0;
 }
 
-void
+int
 service_run(struct service *service)
 {
 	loop_run(service->proxy.loop);
+	return service->failed ? -1 : 0;
 }
 
 void
@@ -251,12 +253,13 @@ service_stop(struct service *service)
 	struct proxy *proxy = &service->proxy;
 	struct err err;
 
-	rpc_server_free(service->rpc);
+	/* While we still listen on it: nobody else can have taken the name. */
 	if (service->control_name && proxy->opener &&
 	    opener_unlink(proxy->opener, service->control_dir_fd,
 			  service->control_name, &service->control_endpoint,
 			  &err) == -1)
 		log_debug(NULL, "control socket stays: %s", err.text);
+	rpc_server_free(service->rpc);
 	free(service->control_name);
 	close_fd(&service->control_dir_fd);
 	close_fd(&service->control_endpoint.fd);

@@ -45,14 +45,18 @@ struct service {
 	struct loop_io *opener_io;
 	unsigned drain_timeout_ms;
 	bool ending;
+	bool failed; /* the opener died */
 };
 
 /* On failure everything is undone and the process should end. */
 int service_start(struct service *service, const struct service_config *config,
 		  struct err *err);
 
-/* Serves until a signal, a drain or the opener's death ends it. */
-void service_run(struct service *service);
+/*
+ * Serves until a signal, a drain or the opener's death ends it; -1 after the
+ * last, which has been logged.
+ */
+int service_run(struct service *service);
 void service_stop(struct service *service);
 
 #endif

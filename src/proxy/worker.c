@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 #include "base/loop.h"
 #include "base/mem.h"
@@ -13,6 +14,7 @@
 
 struct worker {
 	pthread_t thread;
+	unsigned number;
 	struct loop *loop;
 	struct pool *pool;
 };
@@ -33,7 +35,11 @@ static void *
 run(void *arg)
 {
 	struct worker *worker = arg;
+	char name[16];
 
+	/* From inside: naming another thread takes /proc, which is gone. */
+	(void)snprintf(name, sizeof(name), "stream/%u", worker->number);
+	(void)prctl(PR_SET_NAME, name);
 	loop_run(worker->loop);
 	return NULL;
 }
@@ -41,9 +47,9 @@ run(void *arg)
 static void
 start(struct worker *worker, unsigned number)
 {
-	char name[16];
 	sigset_t all, before;
 
+	worker->number = number;
 	worker->loop = loop_new();
 	worker->pool = pool_new();
 
@@ -53,8 +59,6 @@ start(struct worker *worker, unsigned number)
 	if (pthread_create(&worker->thread, NULL, run, worker) != 0)
 		abort();
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	(void)snprintf(name, sizeof(name), "stream/%u", number);
-	(void)pthread_setname_np(worker->thread, name);
 }
 
 struct workers *
