@@ -9,6 +9,7 @@
  * per record, which is what other relays spend their time on, is an eighth.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +18,19 @@
 
 #include "proxy/relay_internal.h"
 
+static bool
+has_output(const struct half *half)
+{
+	return half->out_at < half->out_count;
+}
+
 static void
 return_buf(struct half *half)
 {
 	if (half->buf == NULL)
 		return;
+	/* The output lies in the buffer; another stream is about to use it. */
+	assert(!has_output(half));
 	pool_put_buf(half->relay->pool, half->buf);
 	half->buf = NULL;
 }
@@ -57,12 +66,6 @@ advance(struct half *half, size_t n)
 		n -= iov->iov_len;
 		half->out_at++;
 	}
-}
-
-static bool
-has_output(const struct half *half)
-{
-	return half->out_at < half->out_count;
 }
 
 /* Writes what is there. FLOW_SOURCE when all has gone. */
@@ -298,27 +301,26 @@ inward(struct half *half)
 {
 	bool eager = true;
 
-	for (int turn = 0; turn < RELAY_TURNS || half->rest_complete;) {
+	for (int turn = 0;;) {
 		enum flow flow = write_output(half);
 
 		if (flow != FLOW_SOURCE)
 			return flow;
 		if (half->source_ended)
 			return end_inward(half);
+		/* Only here, with nothing left to write, may the half rest. */
 		if (!half->rest_complete) {
-			if (!eager)
-				break;
-			turn++;
+			if (!eager || turn++ == RELAY_TURNS)
+				return rest_inward(half);
 			flow = receive(half, &eager);
 			if (flow == FLOW_SOURCE)
-				break;
+				return rest_inward(half);
 			if (flow != FLOW_SINK)
 				return flow;
 		}
 		if (open_records(half) == FLOW_FAILED)
 			return FLOW_FAILED;
 	}
-	return rest_inward(half);
 }
 
 const struct pump pump_tls = {

@@ -16,6 +16,7 @@
 #include "proxy/limit.h"
 #include "proxy/pool.h"
 #include "proxy/reason.h"
+#include "proxy/relay_internal.h"
 #include "tls/testpair.h"
 
 #define DEADLINE_MS 60000
@@ -49,6 +50,7 @@ struct rig {
 	struct done done_a, done_b;
 	struct limit *limit;
 	unsigned seed;
+	bool hold_b; /* large buffers; the test starts relay b */
 };
 
 static void
@@ -83,6 +85,19 @@ tcp_pair(int fds[2])
 }
 
 static void
+force_buffers(int fd)
+{
+	int size = 8 << 20;
+
+	/* Beyond the usual limits, which takes root. */
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) ==
+		    -1 ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) ==
+		    -1)
+		skip();
+}
+
+static void
 rig_start(struct rig *rig, bool tls, enum tls_engine engine_a,
 	  enum tls_engine engine_b)
 {
@@ -100,6 +115,11 @@ rig_start(struct rig *rig, bool tls, enum tls_engine engine_a,
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, local_b),
 		0);
+	if (rig->hold_b) {
+		force_buffers(net[0]);
+		force_buffers(net[1]);
+		force_buffers(local_b[1]);
+	}
 	if (tls)
 		testpair_connect(&pair, engine_a, engine_b);
 	rig->a.fd = local_a[0];
@@ -124,7 +144,8 @@ rig_start(struct rig *rig, bool tls, enum tls_engine engine_a,
 	pair.client.stream = pair.server.stream = NULL;
 	testpair_done(&pair);
 	relay_start(rig->relay_a, rig->loop, rig->pool);
-	relay_start(rig->relay_b, rig->loop, rig->pool);
+	if (!rig->hold_b)
+		relay_start(rig->relay_b, rig->loop, rig->pool);
 }
 
 static void
@@ -304,6 +325,49 @@ test_delivers_what_a_program_wrote_before_it_left(void **state)
 	write_and_close(false);
 }
 
+/*
+ * As much is waiting as the relay takes in one go, and the sink takes it
+ * without a pause: the relay stops there for the others' sake, and must not
+ * keep what it has read and not yet written until more comes.
+ */
+static void
+all_in_one_go(bool tls)
+{
+	struct rig rig = { .seed = 11, .hold_b = true };
+	uint64_t deadline = loop_now_ms() + DEADLINE_MS;
+	ssize_t n;
+
+	rig_start(&rig, tls, TLS_ENGINE_RECORD, TLS_ENGINE_RECORD);
+	give(&rig.a, RELAY_TURNS * TLS_BATCH_PLAIN - 40000, &rig.seed);
+	give(&rig.b, 0, &rig.seed);
+	while (rig.a.sent < rig.a.len ||
+	       rig.counters_a.sent_bytes < rig.a.len) {
+		assert_true(loop_now_ms() < deadline);
+		n = send(rig.a.fd, rig.a.data + rig.a.sent,
+			 rig.a.len - rig.a.sent, MSG_NOSIGNAL);
+		rig.a.sent += n > 0 ? (size_t)n : 0;
+		loop_poll(rig.loop);
+	}
+	relay_start(rig.relay_b, rig.loop, rig.pool);
+	while (rig.b.got_len < rig.a.len) {
+		assert_true(loop_now_ms() < deadline);
+		n = recv(rig.b.fd, rig.b.got + rig.b.got_len, MOST, 0);
+		rig.b.got_len += n > 0 ? (size_t)n : 0;
+		loop_poll(rig.loop);
+	}
+	run_both(&rig);
+	check_delivered(&rig.a, &rig.b);
+	rig_done(&rig);
+}
+
+static void
+test_what_was_read_before_a_pause_is_written_after_it(void **state)
+{
+	(void)state;
+	all_in_one_go(true);
+	all_in_one_go(false);
+}
+
 static void
 test_tells_a_sender_that_the_other_program_has_left(void **state)
 {
@@ -411,6 +475,8 @@ main(void)
 			test_carries_both_directions_and_their_ends_in_the_clear),
 		cmocka_unit_test(
 			test_delivers_what_a_program_wrote_before_it_left),
+		cmocka_unit_test(
+			test_what_was_read_before_a_pause_is_written_after_it),
 		cmocka_unit_test(
 			test_tells_a_sender_that_the_other_program_has_left),
 		cmocka_unit_test(test_a_cut_is_never_taken_for_an_end),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proxy/service.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,8 @@ start_opener(struct service *service, const struct service_config *config,
 		.n_dirs = config->n_dirs,
 		.files = files,
 		.n_files = creds_config_files(&config->settings->creds, files),
-		.foreign_dirs = true,
+		/* Only a controller hands over directories. */
+		.foreign_dirs = config->control != NULL,
 	};
 
 	return opener_start(&opener, &service->proxy.opener, err);
@@ -58,12 +60,18 @@ open_control(struct service *service, const char *path, struct err *err)
 
 	if (path_split(path, &dir, &name, err) == -1)
 		return err_prefix(err, "--control");
+	/*
+	 * To remove it in the end, when files are out of reach. Links are the
+	 * operator's own: /var/run is one.
+	 */
+	service->control_dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (service->control_dir_fd == -1)
+		return err_errno(err, "--control: cannot open '%s'", dir);
 	if (endpoint_listen_path(path, NULL, &service->control_endpoint, err) ==
 	    -1)
 		return -1;
-	/* To remove it in the end, when files are out of reach. */
 	service->control_name = xstrdup(name);
-	return path_open_dir(dir, &service->control_dir_fd, err);
+	return 0;
 }
 
 static int
