@@ -89,12 +89,6 @@ conn_fail(struct conn *conn, const struct failure *failure)
 }
 
 void
-conn_link_failed(const struct failure *failure, void *arg)
-{
-	conn_fail(arg, failure);
-}
-
-void
 conn_carry(struct conn *conn)
 {
 	struct listener *listener = conn->port->listener;

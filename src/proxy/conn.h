@@ -26,7 +26,7 @@ struct port;
 enum stage {
 	STAGE_DIAL,      /* source: TCP connection to the target */
 	STAGE_HANDSHAKE, /* TLS */
-	STAGE_TURN,      /* source: earlier connections go first */
+	STAGE_TURN,      /* earlier connections go first */
 	STAGE_REQUEST,   /* the source's request and the target's answer */
 	STAGE_LOCAL,     /* target: its local socket is dialled */
 	STAGE_COUNT,
@@ -34,10 +34,12 @@ enum stage {
 
 struct conn {
 	TAILQ_ENTRY(conn) entry; /* in the listener's list */
-	TAILQ_ENTRY(conn) turn;  /* in the port's queue, source only */
+	TAILQ_ENTRY(conn) turn;  /* in the port's queue, while in_turn */
 	struct port *port;
 	enum stage stage;
 	bool in_turn;
+	uint64_t run; /* target: whose it is, and its number there */
+	uint64_t number;
 	bool counted_insecure;
 	int local_fd; /* -1 until there is one */
 	int dial_fd;  /* source, while dialling */
@@ -69,8 +71,5 @@ void conn_carry(struct conn *conn);
 
 /* Low latency, and no surprise by a full pipe. */
 void conn_tune(int tcp_fd);
-
-/* For link_config.failed; arg is the conn. */
-void conn_link_failed(const struct failure *failure, void *arg);
 
 #endif

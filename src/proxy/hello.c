@@ -6,8 +6,8 @@
 
 #include "base/err.h"
 
-#define REQUEST_FIXED 7U /* up to and including the key's length */
-#define ANSWER_FIXED 5U  /* up to and including the code's length */
+#define REQUEST_FIXED 23U /* up to and including the key's length */
+#define ANSWER_FIXED 5U   /* up to and including the code's length */
 
 /* Printable ASCII only: the text ends up in logs and terminals. */
 static void
@@ -20,25 +20,43 @@ copy_text(char *to, size_t size, const uint8_t *from, size_t len)
 	to[len] = '\0';
 }
 
+static void
+put_u64(uint8_t *to, uint64_t value)
+{
+	for (int i = 0; i < 8; i++)
+		to[i] = (uint8_t)(value >> (56 - 8 * i));
+}
+
+static uint64_t
+get_u64(const uint8_t *from)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < 8; i++)
+		value = value << 8 | from[i];
+	return value;
+}
+
 size_t
 hello_request_encode(const struct hello_request *request,
 		     uint8_t ret_data[HELLO_MAX])
 {
 	uint16_t port = channel_port(request->channel);
 	size_t key_len = strlen(request->key);
-	const uint8_t fixed[REQUEST_FIXED] = {
-		'F',
-		'Q',
-		HELLO_VERSION,
-		request->plain ? 1 : 0,
-		(uint8_t)(port >> 8),
-		(uint8_t)port,
-		(uint8_t)key_len,
-	};
+	uint8_t *p = ret_data;
 
-	memcpy(ret_data, fixed, sizeof(fixed));
-	memcpy(ret_data + sizeof(fixed), request->key, key_len);
-	return sizeof(fixed) + key_len;
+	*p++ = 'F';
+	*p++ = 'Q';
+	*p++ = HELLO_VERSION;
+	*p++ = request->plain ? 1 : 0;
+	*p++ = (uint8_t)(port >> 8);
+	*p++ = (uint8_t)port;
+	put_u64(p, request->run);
+	put_u64(p + 8, request->number);
+	p += 16;
+	*p++ = (uint8_t)key_len;
+	memcpy(p, request->key, key_len);
+	return REQUEST_FIXED + key_len;
 }
 
 static int
@@ -71,7 +89,9 @@ hello_request_decode(const uint8_t *data, size_t len,
 	if (channel_from_port((uint64_t)data[4] << 8 | data[5],
 			      &request.channel, err) == -1)
 		return -1;
-	key_len = data[6];
+	request.run = get_u64(data + 6);
+	request.number = get_u64(data + 14);
+	key_len = data[REQUEST_FIXED - 1];
 	if (key_len > CHANNEL_KEY_MAX || len != REQUEST_FIXED + key_len)
 		return err_set(err, ERR_INVALID,
 			       "the peer's request has a wrong length");

@@ -10,8 +10,13 @@
  * the bytes go in the clear. The target checks it, dials its local socket and
  * answers in one record: accepted, or a reason code and a sentence.
  *
- *	request:  'F' 'Q' version mode  channel(2, big endian)  key length  key
+ *	request:  'F' 'Q' version mode  channel(2)  run(8)  number(8)
+ *	          key length  key
  *	answer:   'F' 'A' version ok    code length  code  text length  text
+ *
+ * Numbers are big endian. run is drawn at random by each source listener, and
+ * number counts its requests per channel from 0: they travel on connections of
+ * their own, and by these the target puts them into order again.
  *
  * version is 1; mode 0 is TLS, 1 is plain. In plain mode the request and the
  * answer are the last TLS records of their direction, and raw bytes follow
@@ -36,6 +41,8 @@ struct hello_request {
 	char key[CHANNEL_KEY_MAX + 1];
 	enum channel channel;
 	bool plain;
+	uint64_t run;
+	uint64_t number;
 };
 
 /* The answer: REASON_NONE accepts. */

@@ -10,6 +10,8 @@ static const struct hello_request request = {
 	.key = "9a2b0c4e-vm1",
 	.channel = CHANNEL_BLOCK,
 	.plain = true,
+	.run = 0x0102030405060708,
+	.number = 9,
 };
 
 static void
@@ -26,22 +28,26 @@ test_a_request_survives_the_way(void **state)
 	assert_string_equal(got.key, request.key);
 	assert_int_equal(got.channel, request.channel);
 	assert_true(got.plain);
+	assert_int_equal(got.run, request.run);
+	assert_int_equal(got.number, request.number);
 }
 
 static void
 test_the_wire_format_does_not_change(void **state)
 {
-	static const uint8_t expected[] = { 'F', 'Q', 1,   1,   0xc0, 0x01, 12,
-					    '9', 'a', '2', 'b', '0',  'c',  '4',
-					    'e', '-', 'v', 'm', '1' };
+	static const uint8_t expected[] = "FQ\x01\x01\xc0\x01"
+					  "\x01\x02\x03\x04\x05\x06\x07\x08"
+					  "\x00\x00\x00\x00\x00\x00\x00\x09"
+					  "\x0c"
+					  "9a2b0c4e-vm1";
 	static const uint8_t ok[] = { 'F', 'A', 1, 1, 0, 0 };
 	const struct failure none = { .reason = REASON_NONE };
 	uint8_t data[HELLO_MAX];
 
 	(void)state;
 	assert_int_equal(hello_request_encode(&request, data),
-			 sizeof(expected));
-	assert_memory_equal(data, expected, sizeof(expected));
+			 sizeof(expected) - 1);
+	assert_memory_equal(data, expected, sizeof(expected) - 1);
 	assert_int_equal(hello_answer_encode(&none, data), sizeof(ok));
 	assert_memory_equal(data, ok, sizeof(ok));
 }
@@ -70,8 +76,8 @@ test_requests_that_are_wrong_are_refused(void **state)
 		size_t at;
 		uint8_t value;
 	} changes[] = {
-		{ 0, 'G' }, { 1, 'A' }, { 2, 2 },   { 3, 2 },
-		{ 4, 0 },   { 6, 65 },  { 7, '/' }, { 8, 0 },
+		{ 0, 'G' }, { 1, 'A' }, { 2, 2 },    { 3, 2 },
+		{ 4, 0 },   { 22, 65 }, { 23, '/' }, { 24, 0 },
 	};
 	struct hello_request got;
 	struct err err;

@@ -36,6 +36,15 @@ struct loop_timer;
 /* How long accepting pauses when there are no descriptors left. */
 #define LISTENER_PAUSE_MS 100
 
+/* Sources, one after another, that a target remembers the order of. */
+#define LISTENER_RUNS 4
+
+/* How far the requests of one source have come, on one channel. */
+struct run {
+	uint64_t id;
+	uint64_t next; /* the number that is dialled next */
+};
+
 /* One channel's listening socket. */
 struct port {
 	struct listener *listener;
@@ -45,7 +54,15 @@ struct port {
 	struct endpoint endpoint; /* source: the file, to remove it */
 	struct loop_io *io;
 	struct loop_timer *pause;
-	struct conn_list turn; /* source: who asks the target next */
+	/*
+	 * Source: who has not asked yet, in order of accepting, and the number
+	 * of the next request. Target: who has asked and waits for its turn.
+	 */
+	struct conn_list turn;
+	uint64_t next_number;
+	bool advancing;
+	struct run runs[LISTENER_RUNS]; /* target, the latest first */
+	size_t n_runs;
 };
 
 struct listener {
@@ -61,6 +78,7 @@ struct listener {
 	struct stream_list streams;
 	size_t n_streams;
 	struct limit *limit;
+	uint64_t run; /* source: drawn at random */
 	uint64_t started_ms;
 	struct counts ended; /* of streams that are over */
 	uint64_t streams_ended;

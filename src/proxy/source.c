@@ -5,16 +5,17 @@
  *
  *	accept -> dial -> handshake -> turn -> request -> answer
  *
- * Connections are dialled and secured side by side, but each waits for its
- * turn before it asks the target: until every connection that was accepted
- * before it on the same socket has had its answer or has failed. QEMU takes
- * the first connection that arrives for the main one of a parallel migration
- * and hangs when it is not; an earlier dial that is slow must not be overtaken.
+ * QEMU takes the first connection that arrives for the main one of a parallel
+ * migration and hangs when it is not; an earlier connection that is slow to set
+ * up must not be overtaken. So connections are dialled and secured side by
+ * side, but ask the target in the order in which they were accepted, and the
+ * requests are numbered: the target dials its socket in that order.
  */
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -37,6 +38,9 @@ source_open(struct listener *listener, struct err *err)
 	struct proxy *proxy = listener->proxy;
 	const struct spec *spec = &listener->spec;
 
+	if (getrandom(&listener->run, sizeof(listener->run), 0) !=
+	    sizeof(listener->run))
+		return err_errno(err, "no random number");
 	if (creds_source(proxy->creds) == NULL)
 		return err_set(err, ERR_INVALID,
 			       "no migration or client certificate is "
@@ -58,19 +62,20 @@ source_open(struct listener *listener, struct err *err)
 	return 0;
 }
 
-/* Lets the first in the queue ask, if it is ready to. */
 static void
-advance(struct port *port)
+ask(struct conn *conn)
 {
-	struct conn *conn = TAILQ_FIRST(&port->turn);
+	struct port *port = conn->port;
 	struct listener *listener = port->listener;
 	const struct proxy_options *options = &listener->proxy->options;
-	struct hello_request request = { .channel = port->channel,
-					 .plain = listener->spec.plain };
+	struct hello_request request = {
+		.channel = port->channel,
+		.plain = listener->spec.plain,
+		.run = listener->run,
+		.number = port->next_number++,
+	};
 	uint8_t data[HELLO_MAX];
 
-	if (conn == NULL || conn->stage != STAGE_TURN)
-		return;
 	conn->stage = STAGE_REQUEST;
 	(void)snprintf(request.key, sizeof(request.key), "%s",
 		       listener->spec.key);
@@ -79,6 +84,20 @@ advance(struct port *port)
 		      options->handshake_timeout_ms + options->dial_timeout_ms,
 		      REASON_HANDSHAKE_TIMEOUT,
 		      "the target did not answer the request in time");
+}
+
+/* Lets those ask who are ready and have nobody before them. */
+static void
+advance(struct port *port)
+{
+	struct conn *conn;
+
+	while ((conn = TAILQ_FIRST(&port->turn)) != NULL &&
+	       conn->stage == STAGE_TURN) {
+		TAILQ_REMOVE(&port->turn, conn, turn);
+		conn->in_turn = false;
+		ask(conn);
+	}
 }
 
 static void
@@ -126,7 +145,6 @@ answered(const uint8_t *data, size_t len, void *arg)
 		link_fail(conn->link, &failure);
 		return;
 	}
-	leave_turn(conn);
 	conn_carry(conn);
 }
 

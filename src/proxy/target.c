@@ -3,12 +3,13 @@
 /*
  * target - the side a migration goes to: TCP in, unix sockets out.
  *
- *	accept -> handshake -> request -> dial the local socket -> answer
+ *	accept -> handshake -> request -> turn -> dial the local socket ->
+ *answer
  *
  * The local socket is dialled when the source has asked, not before: QEMU
- * listens on it only once libvirt has prepared the target. The source asks for
- * one connection at a time, so connections reach the socket in the order they
- * were made on the other node.
+ * listens on it only once libvirt has prepared the target. Requests come on
+ * connections of their own and may overtake each other; their numbers say in
+ * which order the socket is dialled, one at a time.
  */
 
 #include <errno.h>
@@ -60,6 +61,77 @@ target_open(struct listener *listener, struct err *err)
 	return 0;
 }
 
+static struct run *
+find_run(struct port *port, uint64_t id)
+{
+	struct run run = { .id = id };
+	size_t i;
+
+	for (i = 0; i < port->n_runs && port->runs[i].id != id; i++)
+		;
+	if (i < port->n_runs)
+		run = port->runs[i];
+	else if (port->n_runs < LISTENER_RUNS)
+		port->n_runs++;
+	else
+		i = LISTENER_RUNS - 1; /* the one longest not heard of goes */
+	memmove(&port->runs[1], &port->runs[0], i * sizeof(run));
+	port->runs[0] = run;
+	return &port->runs[0];
+}
+
+static void dial_local(void *arg);
+
+static struct conn *
+next_in_turn(struct port *port)
+{
+	struct conn *conn;
+
+	TAILQ_FOREACH(conn, &port->turn, turn)
+	{
+		if (conn->stage == STAGE_TURN &&
+		    find_run(port, conn->run)->next == conn->number)
+			return conn;
+	}
+	return NULL;
+}
+
+/*
+ * Dials for those whose turn it is. Dialling for one usually makes it the turn
+ * of another; they are taken one after another, not one inside the other.
+ */
+static void
+advance(struct port *port)
+{
+	struct conn *conn;
+
+	if (port->advancing)
+		return;
+	port->advancing = true;
+	while ((conn = next_in_turn(port)) != NULL) {
+		conn->stage = STAGE_LOCAL;
+		dial_local(conn);
+	}
+	port->advancing = false;
+}
+
+/* It has been dialled, or has failed: the next one may go. */
+static void
+leave_turn(struct conn *conn)
+{
+	struct run *run;
+
+	if (!conn->in_turn)
+		return;
+	TAILQ_REMOVE(&conn->port->turn, conn, turn);
+	conn->in_turn = false;
+	run = find_run(conn->port, conn->run);
+	/* Those before it that never came are not waited for any longer. */
+	if (run->next <= conn->number)
+		run->next = conn->number + 1;
+	advance(conn->port);
+}
+
 static void
 refuse(struct conn *conn, const struct failure *failure)
 {
@@ -67,6 +139,7 @@ refuse(struct conn *conn, const struct failure *failure)
 	size_t len = hello_answer_encode(failure, data);
 
 	link_refuse(conn->link, data, len, failure);
+	leave_turn(conn);
 }
 
 static void
@@ -81,6 +154,7 @@ accept_request(struct conn *conn)
 		      conn->port->listener->proxy->options.handshake_timeout_ms,
 		      REASON_HANDSHAKE_TIMEOUT,
 		      "the source did not take the answer in time");
+	leave_turn(conn);
 }
 
 static enum reason
@@ -174,10 +248,19 @@ requested(const uint8_t *data, size_t len, void *arg)
 		refuse(conn, &failure);
 		return;
 	}
-	conn->stage = STAGE_LOCAL;
+	conn->stage = STAGE_TURN;
+	conn->run = request.run;
+	conn->number = request.number;
 	conn->deadline_ms = loop_now_ms() + proxy->options.dial_timeout_ms;
 	conn->timer = loop_timer_new(proxy->loop, dial_local, conn);
-	dial_local(conn);
+	link_deadline(conn->link,
+		      proxy->options.handshake_timeout_ms +
+			      proxy->options.dial_timeout_ms,
+		      REASON_HANDSHAKE_TIMEOUT,
+		      "an earlier connection did not come in time");
+	TAILQ_INSERT_TAIL(&conn->port->turn, conn, turn);
+	conn->in_turn = true;
+	advance(conn->port);
 }
 
 static void
@@ -195,6 +278,13 @@ secure(void *arg)
 			      2 * proxy->options.dial_timeout_ms,
 		      REASON_HANDSHAKE_TIMEOUT,
 		      "the source sent no request in time");
+}
+
+static void
+link_failed(const struct failure *failure, void *arg)
+{
+	leave_turn(arg);
+	conn_fail(arg, failure);
 }
 
 static void
@@ -247,7 +337,7 @@ begin(struct port *port, int fd, const struct bindaddr *from)
 		.secure = secure,
 		.message = requested,
 		.sent = answered,
-		.failed = conn_link_failed,
+		.failed = link_failed,
 		.arg = conn,
 	});
 	link_deadline(conn->link, proxy->options.handshake_timeout_ms,
