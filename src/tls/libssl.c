@@ -7,6 +7,7 @@
  */
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include <openssl/err.h>
 
@@ -14,12 +15,16 @@
 #include "tls/engine.h"
 #include "tls/ossl.h"
 
+/*
+ * What was sealed must stay as it is while records are opened, and libssl may
+ * want to send an alert just then: it goes to a BIO of its own.
+ */
 struct libssl_stream {
 	struct tls_stream base;
 	SSL *ssl;
-	BIO *in;          /* owned by ssl, as is out */
-	BIO *out;         /* what was sealed last */
-	bool taken;       /* the contents of out were handed to the caller */
+	BIO *in;          /* owned by ssl */
+	BIO *sealed;      /* what the caller was given last */
+	BIO *alerts;      /* what libssl wrote while it opened records */
 	uint64_t records; /* sent under this key */
 };
 
@@ -48,24 +53,42 @@ fail_text(struct tls_failure *failure, enum tls_reason reason, const char *what)
 			       ossl_text(why, sizeof(why)));
 }
 
-/* What libssl has written since the last time, and keeps until the next. */
 static void
-take_output(struct libssl_stream *s, struct iovec *ret_wire)
+write_to(struct libssl_stream *s, BIO *bio)
 {
-	char *data;
-	long len = BIO_get_mem_data(s->out, &data);
-
-	ret_wire->iov_base = data;
-	ret_wire->iov_len = (size_t)len;
-	s->taken = true;
+	(void)BIO_up_ref(bio);
+	SSL_set0_wbio(s->ssl, bio);
 }
 
 static void
-drop_taken_output(struct libssl_stream *s)
+begin_seal(struct libssl_stream *s)
 {
-	if (s->taken)
-		(void)BIO_reset(s->out);
-	s->taken = false;
+	(void)BIO_reset(s->sealed);
+	write_to(s, s->sealed);
+	ERR_clear_error();
+}
+
+static void
+give(BIO *bio, struct iovec *ret_wire)
+{
+	char *data;
+	long len = BIO_get_mem_data(bio, &data);
+
+	ret_wire->iov_base = data;
+	ret_wire->iov_len = (size_t)len;
+}
+
+/* An alert of libssl's, for the caller to send; it is the last thing. */
+static void
+give_alert(struct libssl_stream *s, struct iovec *ret_wire)
+{
+	begin_seal(s);
+	give(s->alerts, ret_wire);
+	if (BIO_write(s->sealed, ret_wire->iov_base, (int)ret_wire->iov_len) <=
+	    0)
+		abort(); /* out of memory */
+	(void)BIO_reset(s->alerts);
+	give(s->sealed, ret_wire);
 }
 
 /* Before data: our own at the limit, or the answer to the peer's. */
@@ -93,8 +116,11 @@ libssl_seal(struct tls_stream *base, uint8_t *buf, size_t plain_len,
 	struct libssl_stream *s = from_base(base);
 	uint8_t *slot = buf + TLS_HEADROOM;
 
-	drop_taken_output(s);
-	ERR_clear_error();
+	if (plain_len == 0 && BIO_pending(s->alerts) > 0) {
+		give_alert(s, ret_wire);
+		return 0;
+	}
+	begin_seal(s);
 	if (seal_key_update(s, plain_len) == -1)
 		return fail_text(failure, TLS_REASON_INTERNAL,
 				 "cannot update the key");
@@ -111,7 +137,7 @@ libssl_seal(struct tls_stream *base, uint8_t *buf, size_t plain_len,
 		slot += TLS_SLOT;
 		plain_len -= len;
 	}
-	take_output(s, ret_wire);
+	give(s->sealed, ret_wire);
 	return 0;
 }
 
@@ -124,12 +150,11 @@ libssl_seal_alert(struct tls_stream *base, uint8_t *buf, enum tls_alert alert,
 	struct libssl_stream *s = from_base(base);
 
 	(void)buf;
-	drop_taken_output(s);
-	ERR_clear_error();
+	begin_seal(s);
 	if (alert == TLS_ALERT_CLOSE_NOTIFY && SSL_shutdown(s->ssl) < 0)
 		return fail_text(failure, TLS_REASON_INTERNAL,
 				 "cannot end the stream");
-	take_output(s, ret_wire);
+	give(s->sealed, ret_wire);
 	return 0;
 }
 
@@ -171,7 +196,7 @@ libssl_open(struct tls_stream *base, uint8_t *record, size_t len,
 	uint8_t *plain = record + TLS_RECORD_HEADER;
 	size_t n = 0;
 
-	drop_taken_output(s);
+	write_to(s, s->alerts);
 	ERR_clear_error();
 	if (BIO_write(s->in, record, (int)len) != (int)len)
 		return fail_text(failure, TLS_REASON_INTERNAL, "out of memory");
@@ -200,7 +225,7 @@ libssl_wants_to_send(const struct tls_stream *base)
 {
 	const struct libssl_stream *s = (const struct libssl_stream *)base;
 
-	if (!s->taken && BIO_pending(s->out) > 0)
+	if (BIO_pending(s->alerts) > 0)
 		return true;
 	return base->failure == NULL && libssl_update_due(base);
 }
@@ -211,6 +236,8 @@ libssl_free(struct tls_stream *base)
 	struct libssl_stream *s = from_base(base);
 
 	SSL_free(s->ssl);
+	BIO_free(s->sealed);
+	BIO_free(s->alerts);
 	free_ptr(&s);
 }
 
@@ -232,7 +259,9 @@ tls_libssl_new(SSL *ssl, enum tls_suite suite)
 	s->base.limit = TLS_KEY_RECORDS;
 	s->ssl = ssl;
 	s->in = SSL_get_rbio(ssl);
-	s->out = SSL_get_wbio(ssl);
-	(void)BIO_reset(s->out);
+	s->sealed = BIO_new(BIO_s_mem());
+	s->alerts = BIO_new(BIO_s_mem());
+	if (s->sealed == NULL || s->alerts == NULL)
+		abort(); /* out of memory */
 	return &s->base;
 }

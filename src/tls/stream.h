@@ -60,9 +60,10 @@ int tls_stream_plain_iov(uint8_t *buf, size_t max,
 /*
  * Seals plain_len bytes that were read through tls_stream_plain_iov(). The wire
  * bytes are one piece, inside buf or in the stream's own memory, valid until
- * buf is changed or the stream's next call. With plain_len 0 the result is what
- * is due otherwise (a KeyUpdate, an alert after a failed open), possibly
- * nothing, and TLS_HEADROOM bytes of buf are enough.
+ * buf is changed or the stream seals again; opening records leaves them alone.
+ * With plain_len 0 the result is what is due otherwise (a KeyUpdate, an alert
+ * after a failed open), possibly nothing, and TLS_HEADROOM bytes of buf are
+ * enough.
  *
  * -1 after an own close or a failure: nothing can be sent any more.
  */

@@ -392,6 +392,47 @@ test_a_forged_record_ends_both_sides(void **state)
 	}
 }
 
+/* While a batch waits for a slow socket, the other direction goes on. */
+static void
+test_opening_leaves_alone_what_was_sealed(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct testpair pair;
+		struct lane to;
+		struct lane back;
+		struct iovec wire;
+		struct tls_failure f;
+		uint64_t seed = 1 + i;
+
+		connect_pair(&pair, i);
+		lane_init(&to, pair.client.stream, pair.server.stream);
+		lane_init(&back, pair.server.stream, pair.client.stream);
+		tls_stream_start_update(back.from);
+		lane_send(&back, TLS_BATCH_PLAIN, &seed);
+		memset(to.send_buf, 'x', TLS_BUF_SIZE);
+		assert_int_equal(tls_stream_seal(to.from, to.send_buf,
+						 TLS_BATCH_PLAIN, &wire, &f),
+				 0);
+		assert_int_equal(
+			buf_append(&to.wire, wire.iov_base, wire.iov_len), 0);
+		lane_drain(&back);
+		/* A forged record, about which libssl writes an alert. */
+		lane_send(&back, 10, &seed);
+		back.wire.data[20] ^= 1;
+		assert_int_equal(tls_stream_open(back.to, back.wire.data,
+						 back.wire.len, 0,
+						 &(struct tls_opened){ 0 }, &f),
+				 -1);
+		assert_int_equal(wire.iov_len, to.wire.len);
+		assert_memory_equal(wire.iov_base, to.wire.data, wire.iov_len);
+		assert_true(tls_stream_wants_to_send(to.from));
+		lane_done(&to);
+		lane_done(&back);
+		testpair_done(&pair);
+	}
+}
+
 static void
 test_a_cut_connection_is_not_an_end(void **state)
 {
@@ -447,6 +488,7 @@ main(void)
 		cmocka_unit_test(
 			test_an_engine_takes_no_byte_behind_the_record),
 		cmocka_unit_test(test_a_forged_record_ends_both_sides),
+		cmocka_unit_test(test_opening_leaves_alone_what_was_sealed),
 		cmocka_unit_test(test_a_cut_connection_is_not_an_end),
 		cmocka_unit_test(test_slots_are_filled_in_order),
 	};
