@@ -36,7 +36,7 @@ def pytest_runtest_makereport(item, call):
     bench_used = item.funcargs.get("bench")
     if report.failed and bench_used is not None:
         report.sections.append(("proxies", bench_used.logs()))
-    shared = item.funcargs.get("shared_lab")
+    shared = getattr(item, "funcargs", {}).get("shared_lab")
     if not report.failed or shared is None:
         return
     if shared.lab:

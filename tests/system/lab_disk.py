@@ -38,6 +38,16 @@ def _record(block):
     return number
 
 
+def _describe(before, after, start):
+    """Which blocks differ, and how many of those are empty on the target."""
+    blocks = [offset // BLOCK for offset in range(start, len(before), BLOCK)
+              if before[offset:offset + BLOCK] != after[offset:offset + BLOCK]]
+    empty = [block for block in blocks
+             if not any(after[block * BLOCK:(block + 1) * BLOCK])]
+    return (f"{len(blocks)} blocks from {blocks[0]} to {blocks[-1]}, "
+            f"{len(empty)} of them empty on the target")
+
+
 def compare(source, target):
     """Checks what a migration made of the disk; returns the records moved.
 
@@ -50,7 +60,8 @@ def compare(source, target):
         after = file.read()
     assert len(before) == len(after), "the disks differ in size"
     half = len(before) // 2
-    assert before[half:] == after[half:], "the still half of the disk differs"
+    assert before[half:] == after[half:], \
+        "the still half of the disk differs: " + _describe(before, after, half)
 
     moved = last = 0
     for offset in range(0, half, BLOCK):
