@@ -83,6 +83,7 @@ struct tls_stream {
 	bool alert_due;    /* alert below is to be sent */
 	enum tls_alert alert;
 	unsigned idle_records;       /* in a row, without data */
+	uint64_t offloaded_records;  /* sent by the kernel under this key */
 	uint64_t limit;              /* of records sent under one key */
 	bool update_due;             /* a KeyUpdate is to be sent */
 	bool ask_peer;               /* it is to ask for one in return */
@@ -93,6 +94,9 @@ struct tls_stream {
 int tls_stream_refuse(struct tls_stream *s, enum tls_alert alert,
 		      enum tls_reason reason, const char *text,
 		      struct tls_failure *failure);
+
+/* The first failure of a stream counts; every later call repeats it. */
+void tls_stream_fail(struct tls_stream *s, const struct tls_failure *failure);
 
 struct tls_secrets {
 	uint8_t client[TLS_SECRET_MAX];
@@ -106,5 +110,33 @@ struct tls_secrets {
 struct tls_stream *tls_record_new(enum tls_role role, enum tls_suite suite,
 				  const struct tls_secrets *secrets);
 struct tls_stream *tls_libssl_new(SSL *ssl, enum tls_suite suite);
+
+/*
+ * For the kernel's record layer, which only streams of the record engine can
+ * go over to: the keys, the step to the next one, and what to do with a record
+ * that is not data.
+ */
+struct tls_record_keys {
+	uint8_t key[TLS_KEY_MAX];
+	uint8_t iv[TLS_IV_LEN];
+	uint64_t seq; /* of the next record */
+};
+
+bool tls_record_is(const struct tls_stream *base);
+int tls_record_export(const struct tls_stream *base, bool out,
+		      struct tls_record_keys *ret);
+int tls_record_next_out_key(struct tls_stream *base);
+int tls_record_take(struct tls_stream *base, uint8_t type, const uint8_t *plain,
+		    size_t len, struct tls_record *ret,
+		    struct tls_failure *failure);
+/* How often the peer has changed its key. */
+unsigned tls_record_in_updates(const struct tls_stream *base);
+
+/* KeyUpdate as a message; ask is 1 to ask for one in return. */
+#define TLS_KEY_UPDATE(ask)        \
+	{                          \
+		24, 0, 0, 1, (ask) \
+	}
+#define TLS_KEY_UPDATE_LEN 5
 
 #endif

@@ -36,8 +36,7 @@ enum handshake_type {
 /* Its fields allow for about 128 KiB; ours and OpenSSL's have 250 bytes. */
 #define TICKET_MAX (128 * 1024)
 
-#define KEY_UPDATE_LEN (HANDSHAKE_HEADER + 1)
-static_assert(RECORD_OVERHEAD + KEY_UPDATE_LEN <= TLS_HEADROOM,
+static_assert(RECORD_OVERHEAD + TLS_KEY_UPDATE_LEN <= TLS_HEADROOM,
 	      "a KeyUpdate does not fit before the first slot");
 static_assert(RECORD_OVERHEAD + TLS_RECORD_PLAIN == TLS_SLOT,
 	      "slots are not contiguous records");
@@ -168,14 +167,12 @@ seal_failed(struct tls_failure *failure)
 static uint8_t *
 seal_key_update(struct record_stream *s, uint8_t *slot)
 {
-	uint8_t *record = slot - RECORD_OVERHEAD - KEY_UPDATE_LEN;
-	uint8_t *message = record + TLS_RECORD_HEADER;
+	uint8_t *record = slot - RECORD_OVERHEAD - TLS_KEY_UPDATE_LEN;
+	const uint8_t message[] = TLS_KEY_UPDATE(s->base.ask_peer);
 
-	memcpy(message, (uint8_t[]){ HANDSHAKE_KEY_UPDATE, 0, 0, 1 },
-	       HANDSHAKE_HEADER);
-	message[HANDSHAKE_HEADER] = s->base.ask_peer;
+	memcpy(record + TLS_RECORD_HEADER, message, TLS_KEY_UPDATE_LEN);
 	if (seal_record(&s->out, record, TLS_CONTENT_HANDSHAKE,
-			KEY_UPDATE_LEN) == -1 ||
+			TLS_KEY_UPDATE_LEN) == -1 ||
 	    half_update(&s->out, s->base.suite, true) == -1)
 		return NULL;
 	s->base.update_due = s->base.ask_peer = false;
@@ -387,6 +384,30 @@ watch_peer_limit(struct record_stream *s)
 		s->base.update_due = s->base.ask_peer = true;
 }
 
+int
+tls_record_take(struct tls_stream *base, uint8_t type, const uint8_t *plain,
+		size_t len, struct tls_record *ret, struct tls_failure *failure)
+{
+	struct record_stream *s = from_base(base);
+
+	if (type != TLS_CONTENT_HANDSHAKE && s->message.have > 0)
+		return unexpected(s, "peer broke off a message", failure);
+	switch (type) {
+	case TLS_CONTENT_DATA:
+		ret->plain = plain;
+		ret->len = len;
+		ret->data = true;
+		return 0;
+	case TLS_CONTENT_ALERT:
+		return take_alert(s, plain, len, ret, failure);
+	case TLS_CONTENT_HANDSHAKE:
+		return take_handshake(s, plain, len, failure);
+	default:
+		return unexpected(s, "peer sent a record of unknown type",
+				  failure);
+	}
+}
+
 static int
 record_open(struct tls_stream *base, uint8_t *record, size_t len,
 	    struct tls_record *ret, struct tls_failure *failure)
@@ -394,7 +415,6 @@ record_open(struct tls_stream *base, uint8_t *record, size_t len,
 	struct record_stream *s = from_base(base);
 	const uint8_t *plain = record + TLS_RECORD_HEADER;
 	size_t n = 0;
-	uint8_t type;
 
 	if (unseal(s, record, len, &n, failure) == -1)
 		return -1;
@@ -405,23 +425,7 @@ record_open(struct tls_stream *base, uint8_t *record, size_t len,
 	if (n == 0)
 		return unexpected(s, "peer sent a record without a type",
 				  failure);
-	type = plain[--n];
-	if (type != TLS_CONTENT_HANDSHAKE && s->message.have > 0)
-		return unexpected(s, "peer broke off a message", failure);
-	switch (type) {
-	case TLS_CONTENT_DATA:
-		ret->plain = plain;
-		ret->len = n;
-		ret->data = true;
-		return 0;
-	case TLS_CONTENT_ALERT:
-		return take_alert(s, plain, n, ret, failure);
-	case TLS_CONTENT_HANDSHAKE:
-		return take_handshake(s, plain, n, failure);
-	default:
-		return unexpected(s, "peer sent a record of unknown type",
-				  failure);
-	}
+	return tls_record_take(base, plain[n - 1], plain, n - 1, ret, failure);
 }
 
 static bool
@@ -480,4 +484,35 @@ tls_record_updates(const struct tls_stream *base, unsigned *ret_sent,
 	assert(base->ops == &record_ops);
 	*ret_sent = s->out.updates;
 	*ret_received = s->in.updates;
+}
+
+bool
+tls_record_is(const struct tls_stream *base)
+{
+	return base->ops == &record_ops;
+}
+
+int
+tls_record_export(const struct tls_stream *base, bool out,
+		  struct tls_record_keys *ret)
+{
+	const struct record_stream *s = (const struct record_stream *)base;
+	const struct half *h = out ? &s->out : &s->in;
+
+	memcpy(ret->iv, h->iv, TLS_IV_LEN);
+	ret->seq = h->seq;
+	return tls_suite_expand(base->suite, h->secret, "key", ret->key,
+				tls_suite_key_len(base->suite));
+}
+
+int
+tls_record_next_out_key(struct tls_stream *base)
+{
+	return half_update(&from_base(base)->out, base->suite, true);
+}
+
+unsigned
+tls_record_in_updates(const struct tls_stream *base)
+{
+	return ((const struct record_stream *)base)->in.updates;
 }

@@ -631,6 +631,38 @@ test_a_peer_that_never_changes_its_key_is_asked_to(void **state)
 	rig_done(&r);
 }
 
+/* What the kernel gets must be where user space stopped. */
+static void
+test_exported_keys_are_those_of_the_next_record(void **state)
+{
+	struct tls_record_keys keys;
+	uint8_t key[TLS_KEY_MAX];
+	struct rig r;
+
+	(void)state;
+	rig_init(&r, TLS_ROLE_SERVER);
+	rig_add(&r, "data\x17", 5);
+	RIG_ADD(&r, 24, 0, 0, 1, 0, TLS_CONTENT_HANDSHAKE);
+	testforger_update(&r.forger);
+	for (unsigned i = 0; i < 3; i++)
+		rig_add(&r, "data\x17", 5);
+	assert_int_equal(rig_open(&r), 0);
+	assert_int_equal(tls_record_export(r.s, false, &keys), 0);
+	assert_int_equal(keys.seq, 3);
+	assert_memory_equal(keys.iv, r.forger.iv, TLS_IV_LEN);
+	assert_int_equal(
+		tls_suite_expand(SUITE, r.forger.secret, "key", key, 16), 0);
+	assert_memory_equal(keys.key, key, 16);
+	/* The other direction has not moved. */
+	assert_int_equal(tls_record_export(r.s, true, &keys), 0);
+	assert_int_equal(keys.seq, 0);
+	assert_int_equal(tls_suite_expand(SUITE, testforger_secrets.server,
+					  "key", key, 16),
+			 0);
+	assert_memory_equal(keys.key, key, 16);
+	rig_done(&r);
+}
+
 static void
 test_small_records_become_few_pieces(void **state)
 {
@@ -710,6 +742,8 @@ main(void)
 		cmocka_unit_test(test_a_flood_of_empty_records_is_refused),
 		cmocka_unit_test(
 			test_a_peer_that_never_changes_its_key_is_asked_to),
+		cmocka_unit_test(
+			test_exported_keys_are_those_of_the_next_record),
 		cmocka_unit_test(test_small_records_become_few_pieces),
 		cmocka_unit_test(test_large_records_stay_where_they_are),
 	};

@@ -50,14 +50,13 @@ refail(const struct tls_stream *s, struct tls_failure *ret_failure)
 	return -1;
 }
 
-/* The first failure counts; later calls repeat it. */
-static int
-fail(struct tls_stream *s, const struct tls_failure *failure)
+void
+tls_stream_fail(struct tls_stream *s, const struct tls_failure *failure)
 {
-	assert(s->failure == NULL);
+	if (s->failure != NULL)
+		return;
 	s->failure = xmalloc0(sizeof(*s->failure));
 	*s->failure = *failure;
-	return -1;
 }
 
 int
@@ -97,8 +96,7 @@ tls_stream_seal(struct tls_stream *s, uint8_t *buf, size_t plain_len,
 				       "sending after the own end");
 	if (s->ops->seal(s, buf, plain_len, ret_wire, &failure) == -1) {
 		s->write_closed = true;
-		if (s->failure == NULL)
-			(void)fail(s, &failure);
+		tls_stream_fail(s, &failure);
 		return refail(s, ret_failure);
 	}
 	return 0;
@@ -236,7 +234,7 @@ tls_stream_open(struct tls_stream *s, uint8_t *buf, size_t len,
 	}
 	if (r >= 0)
 		return 0;
-	(void)fail(s, &failure);
+	tls_stream_fail(s, &failure);
 	/* Data first; what remains in buf makes the caller come again. */
 	return ret->plain_len > 0 ? 0 : refail(s, ret_failure);
 }
