@@ -20,11 +20,15 @@
 
 #define POOL_BUF_SIZE TLS_BUF_SIZE
 
-/* A pipe of 64 KiB loses half the gain of splice(2); above 1 MiB is noise. */
-#define POOL_PIPE_SIZE (1024U * 1024)
+/*
+ * A pipe of 64 KiB loses half the gain of splice(2), and above 256 KiB is
+ * noise. The kernel lets a user without rights have 64 MiB in pipes: enough for
+ * 256 of these at a time.
+ */
+#define POOL_PIPE_SIZE (256U * 1024)
 
 /* How many unused ones are kept for the next stream. */
-#define POOL_KEEP 16
+#define POOL_KEEP 64
 
 struct pool;
 

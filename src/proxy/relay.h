@@ -54,7 +54,8 @@ struct relay_config {
 /* Takes both descriptors and tls; refs the limit; copies the head. */
 struct relay *relay_new(const struct relay_config *config);
 
-/* Closes what is still open. In the worker's thread, or before the start. */
+/* Closes what is still open. In the worker's thread; in any before the start
+ * and after done(). */
 void relay_free(struct relay *relay);
 
 void relay_start(struct relay *relay, struct loop *loop, struct pool *pool);

@@ -12,15 +12,19 @@
 #include "proxy/relay.h"
 #include "proxy/worker.h"
 
+static void
+free_stream(struct stream *stream)
+{
+	relay_free(stream->relay);
+	free(stream);
+}
+
 /* Worker: the last message about a stream. */
 static void
 free_in_worker(struct worker *worker, void *arg)
 {
-	struct stream *stream = arg;
-
 	(void)worker;
-	relay_free(stream->relay);
-	free(stream);
+	free_stream(arg);
 }
 
 /* Main: the worker is done with it. */
@@ -37,7 +41,11 @@ ended(void *arg)
 	counters_add_to(&stream->counters, &proxy->ended);
 	if (stream->listener)
 		listener_stream_ended(stream->listener, stream, failure);
-	worker_post(stream->worker, free_in_worker, stream);
+	/* An abort may still be on its way; freeing must come behind it. */
+	if (stream->aborted)
+		worker_post(stream->worker, free_in_worker, stream);
+	else
+		free_stream(stream);
 	proxy_check_idle(proxy);
 }
 

@@ -8,13 +8,13 @@
  * The relay that does the work lives in a worker. Between the two only posted
  * messages and the counters pass:
  *
- *	main    start --------------+   abort ---+      free ---+
- *	worker       relay_start() <+  ...       +> cut  done   |  relay_free()
- *	main                                        +-> ended() +
+ *	main    start -------+         abort ----+         ended, free
+ *	worker               +> relay_start ...  +> cut, done -+
  *
- * The worker says done exactly once; main answers with free, which is
- * therefore the last message that can be on its way. The listener may be gone
- * by then.
+ * The worker says done exactly once, and has closed everything by then. Main
+ * frees the stream, unless it had sent an abort that may still be on its way:
+ * then the worker does, told by a message behind the abort. The listener may
+ * be gone by then.
  *
  * Threading: only from the main loop's thread.
  */

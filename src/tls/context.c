@@ -57,7 +57,12 @@ set_protocol(SSL_CTX *c)
 	SSL_CTX_set_options(c, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
 				       SSL_OP_NO_COMPRESSION |
 				       SSL_OP_CIPHER_SERVER_PREFERENCE);
-	SSL_CTX_set_mode(c, SSL_MODE_RELEASE_BUFFERS);
+	/*
+	 * What is sent is the chain as it was given. libssl would otherwise
+	 * look for the rest among the CAs and verify it, in every handshake,
+	 * and make the peer parse a root that it has.
+	 */
+	SSL_CTX_set_mode(c, SSL_MODE_NO_AUTO_CHAIN);
 	SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_max_cert_list(c, CHAIN_BYTES_MAX);
 	SSL_CTX_set_verify_depth(c, CHAIN_DEPTH_MAX);

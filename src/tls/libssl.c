@@ -259,6 +259,9 @@ tls_libssl_new(SSL *ssl, enum tls_suite suite)
 	s->base.limit = TLS_KEY_RECORDS;
 	s->ssl = ssl;
 	s->in = SSL_get_rbio(ssl);
+	/* An idle stream keeps no buffers. Only from here on: in a handshake
+	 * they would be freed and made again for every record. */
+	(void)SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
 	s->sealed = BIO_new(BIO_s_mem());
 	s->alerts = BIO_new(BIO_s_mem());
 	if (s->sealed == NULL || s->alerts == NULL)
