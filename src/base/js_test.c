@@ -139,6 +139,7 @@ test_missing_and_wrong_members_are_told_apart(void **state)
 	assert_string_equal(err.text, "what holds 's.x' is not an object");
 	assert_int_equal(js_get_u64(obj, "n", 0, 9, &n, &err), -1);
 	assert_string_equal(err.text, "'n' must be from 0 to 9, not -1");
+	assert_int_equal(js_get_u64(obj, "n", 0, UINT64_MAX, &n, &err), -1);
 	assert_int_equal(js_get_u64(obj, "f", 0, 9, &n, &err), -1);
 	assert_int_equal(js_get_bool(obj, "s", &b, &err), -1);
 	assert_int_equal(js_get_obj(obj, "z", &o, &err), -1);

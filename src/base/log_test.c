@@ -126,6 +126,7 @@ test_whatever_a_peer_sends_the_line_stays_json(void **state)
 		  "a\xef\xbf\xbd"
 		  "b" },
 		{ "\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\xe0\x80\xaf", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
 		{ "\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
 		{ "\xf4\x90\x80\x80",
 		  "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
@@ -226,6 +227,7 @@ static void
 test_logging_keeps_errno(void **state)
 {
 	AUTO(free_ptr) char *text = NULL;
+	AUTO(close_fd) int full = -1;
 	int after;
 
 	(void)state;
@@ -237,6 +239,17 @@ test_logging_keeps_errno(void **state)
 	text = capture_end();
 	assert_int_equal(after, ENOENT);
 	assert_non_null(strstr(text, "failed: No such file or directory"));
+
+	/* Also when the line cannot be written. */
+	saved_stderr = dup(STDERR_FILENO);
+	full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	assert_int_equal(dup2(full, STDERR_FILENO), STDERR_FILENO);
+	errno = ENOENT;
+	log_info(NULL, "lost");
+	after = errno;
+	(void)dup2(saved_stderr, STDERR_FILENO);
+	close_fd(&saved_stderr);
+	assert_int_equal(after, ENOENT);
 }
 
 static void

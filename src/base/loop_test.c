@@ -22,6 +22,7 @@ struct world {
 	struct loop_signal *sig;
 	unsigned ready;
 	int calls;
+	uint64_t fired_ns;
 	int order[8];
 	int count;
 };
@@ -102,6 +103,12 @@ test_a_descriptor_is_watched_for_what_is_wanted(void **state)
 	loop_poll(w->loop);
 	assert_int_equal(w->ready, LOOP_READ | LOOP_WRITE);
 
+	/* One of the two goes, the other stays. */
+	w->ready = 0;
+	loop_io_want(w->io, LOOP_READ);
+	loop_poll(w->loop);
+	assert_int_equal(w->ready, LOOP_READ);
+
 	w->ready = 0;
 	loop_io_want(w->io, 0);
 	loop_poll(w->loop);
@@ -177,6 +184,14 @@ test_the_number_of_a_closed_descriptor_can_be_used_again(void **state)
 }
 
 static void
+count_call(void *arg)
+{
+	struct world *w = arg;
+
+	w->calls++;
+}
+
+static void
 note_timer(void *arg)
 {
 	struct world *w = arg;
@@ -205,6 +220,30 @@ test_a_timer_fires_once_and_never_early(void **state)
 		loop_poll(w->loop);
 		assert_int_equal(w->calls, 1);
 	}
+}
+
+static void
+note_time(void *arg)
+{
+	struct world *w = arg;
+
+	w->fired_ns = loop_now_ns();
+	loop_stop(w->loop);
+}
+
+static void
+test_a_timer_does_not_fire_with_an_earlier_one(void **state)
+{
+	struct world *w = *state;
+	uint64_t start = loop_now_ns();
+
+	w->timers[0] = loop_timer_new(w->loop, count_call, w);
+	w->timers[1] = loop_timer_new(w->loop, note_time, w);
+	loop_timer_start(w->timers[0], 1000);
+	loop_timer_start(w->timers[1], 2500);
+	loop_run(w->loop);
+	assert_int_equal(w->calls, 1);
+	assert_true(w->fired_ns - start >= 2500 * 1000);
 }
 
 static void
@@ -341,14 +380,6 @@ test_a_signal_arrives_as_a_callback(void **state)
 	loop_run(w->loop);
 	assert_int_equal(w->count, 1);
 	assert_int_equal(w->order[0], SIGUSR1);
-}
-
-static void
-count_call(void *arg)
-{
-	struct world *w = arg;
-
-	w->calls++;
 }
 
 static void
@@ -510,6 +541,7 @@ main(void)
 		CASE(test_a_callback_may_free_itself_and_others),
 		CASE(test_the_number_of_a_closed_descriptor_can_be_used_again),
 		CASE(test_a_timer_fires_once_and_never_early),
+		CASE(test_a_timer_does_not_fire_with_an_earlier_one),
 		CASE(test_a_timer_can_be_put_off_and_brought_forward),
 		CASE(test_a_stopped_timer_does_not_fire),
 		CASE(test_timers_fire_in_order_and_may_free_each_other),

@@ -3,9 +3,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -302,6 +304,33 @@ test_a_failed_write_leaves_nothing_behind(void **state)
 }
 
 static void
+test_a_full_disk_leaves_the_old_file(void **state)
+{
+	struct world *w = *state;
+	AUTO(free_ptr) char *path = below(w, "f");
+	AUTO(free_ptr) char *data = NULL;
+	unsigned entries = count_entries(w);
+	struct rlimit old;
+	struct rlimit tight;
+	size_t len = 0;
+	struct err err;
+	int result;
+
+	/* Stands in for it: no file may have more than four bytes. */
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	tight = old;
+	tight.rlim_cur = 4;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+	result = path_write_file_at(w->fd, "f", "too long", 8, 0600, &err);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(result, -1);
+	assert_int_equal(count_entries(w), entries);
+	assert_int_equal(path_read_file(path, 100, &data, &len, &err), 0);
+	assert_string_equal(data, "hello");
+}
+
+static void
 test_paths_are_split(void **state)
 {
 	static const struct {
@@ -348,6 +377,7 @@ main(void)
 		CASE(test_writing_replaces_the_file_with_exactly_this_mode),
 		CASE(test_writing_works_below_a_directory_opened_with_o_path),
 		CASE(test_a_failed_write_leaves_nothing_behind),
+		CASE(test_a_full_disk_leaves_the_old_file),
 		CASE(test_paths_are_split),
 	};
 
