@@ -43,10 +43,18 @@ print_json(const json_t *value)
 	free(text);
 }
 
+/* What a command is called and does; method is NULL for call and list. */
+struct asking {
+	const char *program;
+	const char *summary;
+	const char *method;
+	size_t max_args;
+};
+
 /* Parses --control and positional arguments; 0 when the command is over. */
 static int
-parse(const char *program, const char *summary, size_t max_args, int argc,
-      char **argv, const char **ret_control, int *ret_first, int *ret_status)
+parse(const struct asking *asking, int argc, char **argv,
+      const char **ret_control, int *ret_first, int *ret_status)
 {
 	const struct opt table[] = {
 		{ "control", "PATH",
@@ -54,13 +62,13 @@ parse(const char *program, const char *summary, size_t max_args, int argc,
 		  ret_control, 0, 0 },
 	};
 	const struct opts opts = {
-		.program = program,
-		.args = max_args > 0 ? "METHOD [PARAMS]" : NULL,
-		.summary = summary,
+		.program = asking->program,
+		.args = asking->max_args > 0 ? "METHOD [PARAMS]" : NULL,
+		.summary = asking->summary,
 		.table = table,
 		.count = 1,
-		.args_min = max_args > 0 ? 1 : 0,
-		.args_max = max_args,
+		.args_min = asking->max_args > 0 ? 1 : 0,
+		.args_max = asking->max_args,
 	};
 
 	*ret_control = DEFAULT_CONTROL;
@@ -70,16 +78,19 @@ parse(const char *program, const char *summary, size_t max_args, int argc,
 int
 command_call(int argc, char **argv)
 {
+	static const struct asking asking = {
+		.program = "ferry-proxy call",
+		.summary = "Calls a method of the control socket and prints "
+			   "the result as JSON.",
+		.max_args = 2,
+	};
 	AUTO(js_unref) json_t *params = NULL;
 	AUTO(js_unref) json_t *result = NULL;
 	const char *control;
 	struct err err;
 	int first, status;
 
-	if (!parse("ferry-proxy call",
-		   "Calls a method of the control socket and prints the result "
-		   "as JSON.",
-		   2, argc, argv, &control, &first, &status))
+	if (!parse(&asking, argc, argv, &control, &first, &status))
 		return status;
 	if (first + 1 < argc) {
 		params = js_parse(argv[first + 1], strlen(argv[first + 1]),
@@ -93,9 +104,9 @@ command_call(int argc, char **argv)
 	return 0;
 }
 
+/* Calls the method and prints its result, or its text if it is one. */
 static int
-simple(const char *program, const char *summary, const char *method, int argc,
-       char **argv)
+ask(const struct asking *asking, int argc, char **argv)
 {
 	AUTO(js_unref) json_t *result = NULL;
 	const json_t *text;
@@ -103,9 +114,9 @@ simple(const char *program, const char *summary, const char *method, int argc,
 	struct err err;
 	int first, status;
 
-	if (!parse(program, summary, 0, argc, argv, &control, &first, &status))
+	if (!parse(asking, argc, argv, &control, &first, &status))
 		return status;
-	if (call(control, method, NULL, &result, &err) == -1)
+	if (call(control, asking->method, NULL, &result, &err) == -1)
 		return command_error(&err, COMMAND_FAILED);
 	text = json_object_get(result, "text");
 	if (json_is_string(text))
@@ -118,39 +129,54 @@ simple(const char *program, const char *summary, const char *method, int argc,
 int
 command_status(int argc, char **argv)
 {
-	return simple("ferry-proxy status",
-		      "Prints what the daemon is and how it is, as JSON.",
-		      "status", argc, argv);
+	static const struct asking asking = {
+		.program = "ferry-proxy status",
+		.summary = "Prints what the daemon is and how it is, as JSON.",
+		.method = "status",
+	};
+
+	return ask(&asking, argc, argv);
 }
 
 int
 command_metrics(int argc, char **argv)
 {
-	return simple("ferry-proxy metrics",
-		      "Prints the daemon's counters as Prometheus text.",
-		      "metrics", argc, argv);
+	static const struct asking asking = {
+		.program = "ferry-proxy metrics",
+		.summary = "Prints the daemon's counters as Prometheus text.",
+		.method = "metrics",
+	};
+
+	return ask(&asking, argc, argv);
 }
 
 int
 command_drain(int argc, char **argv)
 {
-	return simple("ferry-proxy drain",
-		      "Takes no new listeners; the daemon ends with the last.",
-		      "drain", argc, argv);
+	static const struct asking asking = {
+		.program = "ferry-proxy drain",
+		.summary = "Takes no new listeners; the daemon ends with the "
+			   "last.",
+		.method = "drain",
+	};
+
+	return ask(&asking, argc, argv);
 }
 
 int
 command_list(int argc, char **argv)
 {
+	static const struct asking asking = {
+		.program = "ferry-proxy list",
+		.summary = "Prints listeners and their streams, as JSON.",
+	};
 	static const char *const sides[] = { "target", "source" };
 	AUTO(js_unref) json_t *all = json_object();
 	const char *control;
 	struct err err;
 	int first, status;
 
-	if (!parse("ferry-proxy list",
-		   "Prints listeners and their streams, as JSON.", 0, argc,
-		   argv, &control, &first, &status))
+	if (!parse(&asking, argc, argv, &control, &first, &status))
 		return status;
 	for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
 		AUTO(free_ptr) char *method = xasprintf("%s.list", sides[i]);

@@ -236,7 +236,7 @@ listener_stream_ended(struct listener *listener, struct stream *stream,
 	counters_add_to(&stream->counters, &counts);
 	counters_add_to(&stream->counters, &listener->ended);
 	listener_ref(listener, stream->channel, stream->peer, failure, ref);
-	if (failure)
+	if (failure) {
 		log_warning(ref,
 			    "stream %llu broke after %llu bytes out, %llu in:"
 			    " %s",
@@ -244,11 +244,12 @@ listener_stream_ended(struct listener *listener, struct stream *stream,
 			    (unsigned long long)counts.sent_bytes,
 			    (unsigned long long)counts.received_bytes,
 			    failure->text);
-	else
+	} else {
 		log_info(ref, "stream %llu ended after %llu bytes out, %llu in",
 			 (unsigned long long)stream->id,
 			 (unsigned long long)counts.sent_bytes,
 			 (unsigned long long)counts.received_bytes);
+	}
 	if (failure) {
 		listener_failed(listener, failure);
 		if (failure->reason == REASON_PEER_DEAD)

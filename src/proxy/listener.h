@@ -60,7 +60,6 @@ struct port {
 	 */
 	struct conn_list turn;
 	uint64_t next_number;
-	bool advancing;
 	struct run runs[LISTENER_RUNS]; /* target, the latest first */
 	size_t n_runs;
 };

@@ -25,8 +25,8 @@
 struct err;
 struct rpc_fds;
 
-#define SPEC_BANDWIDTH_MAX (1ULL << 50) /* bytes per second; beyond any link \
-					 */
+/* Bytes per second; beyond any link. */
+#define SPEC_BANDWIDTH_MAX (1ULL << 50)
 
 enum side {
 	SIDE_TARGET,

@@ -80,8 +80,6 @@ find_run(struct port *port, uint64_t id)
 	return &port->runs[0];
 }
 
-static void dial_local(void *arg);
-
 static struct conn *
 next_in_turn(struct port *port)
 {
@@ -96,26 +94,7 @@ next_in_turn(struct port *port)
 	return NULL;
 }
 
-/*
- * Dials for those whose turn it is. Dialling for one usually makes it the turn
- * of another; they are taken one after another, not one inside the other.
- */
-static void
-advance(struct port *port)
-{
-	struct conn *conn;
-
-	if (port->advancing)
-		return;
-	port->advancing = true;
-	while ((conn = next_in_turn(port)) != NULL) {
-		conn->stage = STAGE_LOCAL;
-		dial_local(conn);
-	}
-	port->advancing = false;
-}
-
-/* It has been dialled, or has failed: the next one may go. */
+/* It has been dialled, or has failed; advance() then lets the next one go. */
 static void
 leave_turn(struct conn *conn)
 {
@@ -129,7 +108,6 @@ leave_turn(struct conn *conn)
 	/* Those before it that never came are not waited for any longer. */
 	if (run->next <= conn->number)
 		run->next = conn->number + 1;
-	advance(conn->port);
 }
 
 static void
@@ -167,9 +145,8 @@ local_reason(const struct err *err)
 
 /* Dials the local socket; again a little later if its queue is full. */
 static void
-dial_local(void *arg)
+dial_local(struct conn *conn)
 {
-	struct conn *conn = arg;
 	struct listener *listener = conn->port->listener;
 	const struct spec *spec = &listener->spec;
 	char name[CHANNEL_NAME_SIZE];
@@ -198,6 +175,28 @@ dial_local(void *arg)
 					  : local_reason(&err),
 		    "the target's socket cannot be dialled: %s", err.text);
 	refuse(conn, &failure);
+}
+
+/* Dials for those whose turn it is. */
+static void
+advance(struct port *port)
+{
+	struct conn *conn;
+
+	while ((conn = next_in_turn(port)) != NULL) {
+		conn->stage = STAGE_LOCAL;
+		dial_local(conn);
+	}
+}
+
+static void
+retry_due(void *arg)
+{
+	struct conn *conn = arg;
+	struct port *port = conn->port;
+
+	dial_local(conn);
+	advance(port);
 }
 
 /* What of a request is not as the listener was told it would be. */
@@ -252,7 +251,7 @@ requested(const uint8_t *data, size_t len, void *arg)
 	conn->run = request.run;
 	conn->number = request.number;
 	conn->deadline_ms = loop_now_ms() + proxy->options.dial_timeout_ms;
-	conn->timer = loop_timer_new(proxy->loop, dial_local, conn);
+	conn->timer = loop_timer_new(proxy->loop, retry_due, conn);
 	link_deadline(conn->link,
 		      proxy->options.handshake_timeout_ms +
 			      proxy->options.dial_timeout_ms,
@@ -283,8 +282,12 @@ secure(void *arg)
 static void
 link_failed(const struct failure *failure, void *arg)
 {
-	leave_turn(arg);
-	conn_fail(arg, failure);
+	struct conn *conn = arg;
+	struct port *port = conn->port;
+
+	leave_turn(conn);
+	conn_fail(conn, failure);
+	advance(port);
 }
 
 static void
