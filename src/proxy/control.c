@@ -152,6 +152,14 @@ bandwidth_set(void *ctx, const json_t *params, struct rpc_fds *fds,
 	return 0;
 }
 
+static const char *
+engine_name(const struct proxy_options *options)
+{
+	if (options->ktls)
+		return "ktls";
+	return options->engine == TLS_ENGINE_RECORD ? "record" : "libssl";
+}
+
 static json_t *
 describe_options(const struct proxy_options *options)
 {
@@ -161,8 +169,7 @@ describe_options(const struct proxy_options *options)
 			 (int)options->peer_timeout_ms, "maxConnections",
 			 (int)options->max_connections, "maxHandshakes",
 			 (int)options->max_handshakes, "engine",
-			 options->engine == TLS_ENGINE_RECORD ? "record"
-							      : "libssl");
+			 engine_name(options));
 }
 
 static int

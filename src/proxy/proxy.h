@@ -46,6 +46,7 @@ struct proxy_options {
 	unsigned max_connections;      /* per listener, streams included */
 	unsigned max_handshakes;       /* per listener, not yet secure */
 	enum tls_engine engine;
+	bool ktls;        /* the kernel makes the records instead */
 	const char *bind; /* see bindaddr.h */
 	struct tcplisten_range range;
 };

@@ -15,11 +15,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "proxy/counters.h"
 #include "proxy/limit.h"
 #include "proxy/relay_internal.h"
+#include "tls/ktls.h"
 
 #define US_PER_MS 1000ULL
 
@@ -191,6 +193,18 @@ outward_failed(struct relay *relay)
 	relay->linger_until_ms = loop_now_ms() + relay->config.peer_timeout_ms;
 }
 
+/* Whether something of TLS's own is to be sent though there is no data. */
+static bool
+tls_is_due(struct relay *relay)
+{
+	struct tls_stream *tls = relay->config.tls;
+
+	if (tls == NULL)
+		return false;
+	return relay->offloaded ? tls_ktls_wrote(tls, 0)
+				: tls_stream_wants_to_send(tls);
+}
+
 /* Sets what to wait for, or ends the relay; it may be finished after this. */
 static void
 settle(struct relay *relay)
@@ -198,8 +212,7 @@ settle(struct relay *relay)
 	struct half *out = &relay->out, *in = &relay->in;
 
 	/* An answer to the peer's key update may be due. */
-	if (relay->config.tls && out->flow == FLOW_SOURCE &&
-	    tls_stream_wants_to_send(relay->config.tls))
+	if (out->flow == FLOW_SOURCE && tls_is_due(relay))
 		run_half(out);
 
 	if (in->flow == FLOW_FAILED) {
@@ -376,11 +389,39 @@ set_keepalive(struct relay *relay)
 	set_peer_timeout(relay, relay->config.peer_timeout_ms);
 }
 
+/*
+ * Gives the records to the kernel, if it is to and will have them; what has
+ * been received already it could not open. -1 when the connection is lost.
+ */
+static int
+offload(struct relay *relay)
+{
+	struct err err;
+
+	if (!relay->config.ktls || relay->config.tls == NULL ||
+	    relay->head_len > 0)
+		return 0;
+	if (tls_stream_offload(relay->config.tls, relay->config.net_fd, &err) ==
+	    0) {
+		relay->offloaded = true;
+		relay->pump = &pump_splice;
+		return 0;
+	}
+	if (err.kind != ERR_INTERNAL)
+		return 0;
+	(void)relay_fail(&relay->in, REASON_RESOURCES, "%s", err.text);
+	return -1;
+}
+
 void
 relay_start(struct relay *relay, struct loop *loop, struct pool *pool)
 {
 	relay->loop = loop;
 	relay->pool = pool;
+	if (offload(relay) == -1) {
+		finish(relay);
+		return;
+	}
 	set_keepalive(relay);
 	relay->local_io =
 		loop_io_new(loop, relay->config.local_fd, local_ready, relay);

@@ -11,7 +11,8 @@
  * leaves the other running; the relay ends when both have.
  *
  * How bytes cross is the pump's business: sealed into TLS records
- * (pump_tls.c) or moved by splice(2) without being looked at (pump_splice.c).
+ * (pump_tls.c) or moved by splice(2) without being looked at (pump_splice.c),
+ * be it in the clear or with records that the kernel makes.
  *
  * What happens to data when things end:
  * - The local program may write and close at once: all it wrote is delivered.
@@ -38,6 +39,7 @@ struct tls_stream;
 struct relay_config {
 	int local_fd;             /* a connected unix socket, non-blocking */
 	int net_fd;               /* a connected TCP socket, non-blocking */
+	bool ktls;                /* the kernel may make the records */
 	struct tls_stream *tls;   /* NULL: bytes go in the clear */
 	struct limit *limit;      /* on what is sent to the network */
 	bool urgent;              /* counts for the limit, never waits */

@@ -74,8 +74,9 @@ struct relay {
 	size_t head_len;
 	struct half out;
 	struct half in;
-	bool probing; /* the peer is alive but its window is closed */
-	bool ended;   /* done() has been called */
+	bool offloaded; /* the kernel seals and opens the records */
+	bool probing;   /* the peer is alive but its window is closed */
+	bool ended;     /* done() has been called */
 	uint64_t linger_until_ms;
 	struct failure failure;
 };

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "proxy/worker.h"
+#include "tls/ktls.h"
 
 #define DEFAULT_THREADS_MAX 4
 #define TIMEOUT_LEAST_MS 100
@@ -17,10 +18,11 @@
 static const struct {
 	const char *name;
 	enum tls_engine engine;
+	bool ktls; /* if the kernel can */
 } engines[] = {
-	{ "auto", TLS_ENGINE_RECORD },
-	{ "record", TLS_ENGINE_RECORD },
-	{ "libssl", TLS_ENGINE_LIBSSL },
+	{ "auto", TLS_ENGINE_RECORD, true },
+	{ "record", TLS_ENGINE_RECORD, false },
+	{ "libssl", TLS_ENGINE_LIBSSL, false },
 };
 
 void
@@ -119,11 +121,12 @@ settings_rows(struct settings *s, struct opt rows[SETTINGS_ROWS])
 }
 
 static int
-find_engine(const char *name, enum tls_engine *ret_engine, struct err *err)
+find_engine(const char *name, struct proxy_options *options, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(engines); i++) {
 		if (strcmp(engines[i].name, name) == 0) {
-			*ret_engine = engines[i].engine;
+			options->engine = engines[i].engine;
+			options->ktls = engines[i].ktls && tls_ktls_available();
 			return 0;
 		}
 	}
@@ -188,7 +191,7 @@ settings_apply(struct settings *settings, bool server, bool source,
 	};
 
 	if (start_log(settings, err) == -1 ||
-	    find_engine(settings->engine, &options.engine, err) == -1 ||
+	    find_engine(settings->engine, &options, err) == -1 ||
 	    tcplisten_parse_range(settings->ports, &options.range, err) == -1)
 		return -1;
 	use_common_files(settings);

@@ -88,6 +88,7 @@ stream_start(const struct stream_config *config)
 	stream->relay = relay_new(&(struct relay_config){
 		.local_fd = config->local_fd,
 		.net_fd = config->link.fd,
+		.ktls = proxy->options.ktls,
 		.tls = config->link.tls,
 		.limit = listener->limit,
 		/* libvirt's keepalive must not starve behind memory. */
