@@ -166,7 +166,7 @@ dial_local(struct conn *conn)
 		accept_request(conn);
 		return;
 	}
-	if (err.kind == ERR_UNAVAILABLE && loop_now_ms() < conn->deadline_ms) {
+	if (err.kind == ERR_LIMIT && loop_now_ms() < conn->deadline_ms) {
 		loop_timer_start(conn->timer, LOCAL_RETRY_MS * US_PER_MS);
 		return;
 	}
