@@ -144,6 +144,16 @@ fail_errno(struct link *link, int error)
 	link_fail(link, &failure);
 }
 
+static void
+fail_message(struct link *link)
+{
+	struct failure failure;
+
+	failure_set(&failure, REASON_BAD_MESSAGE,
+		    "the peer's message is not one of ferry/1");
+	link_fail(link, &failure);
+}
+
 /* Fetches an alert that is due after a failure, so that it is sent. */
 static void
 queue_due(struct link *link)
@@ -272,7 +282,6 @@ take_message(struct link *link)
 {
 	struct tls_opened opened;
 	struct tls_failure tls;
-	struct failure failure;
 	uint8_t data[HELLO_MAX];
 	size_t len = 0;
 
@@ -283,9 +292,7 @@ take_message(struct link *link)
 		return;
 	}
 	if (opened.plain_len > sizeof(data) || opened.closed) {
-		failure_set(&failure, REASON_BAD_MESSAGE,
-			    "the peer's message is not one of ferry/1");
-		link_fail(link, &failure);
+		fail_message(link);
 		return;
 	}
 	for (int i = 0; i < opened.iovcnt; i++) {
@@ -346,7 +353,7 @@ received(struct link *link, const uint8_t *data, size_t len)
 		return;
 	}
 	if (buf_append(&link->in, data, len) == -1) {
-		fail_errno(link, EMSGSIZE);
+		fail_message(link);
 		return;
 	}
 	take_message(link);

@@ -23,7 +23,6 @@ static const char *const names[] = {
 	[REASON_PEER_REFUSED] = "PeerRefused",
 	[REASON_PEER_DEAD] = "PeerDead",
 	[REASON_PEER_RESET] = "PeerReset",
-	[REASON_TOO_MANY_CONNECTIONS] = "TooManyConnections",
 	[REASON_TOO_MANY_HANDSHAKES] = "TooManyHandshakes",
 	[REASON_STOPPED] = "Stopped",
 	[REASON_RESOURCES] = "Resources",

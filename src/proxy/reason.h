@@ -36,7 +36,6 @@ enum reason {
 	REASON_PEER_REFUSED, /* the other proxy said no without a known code */
 	REASON_PEER_DEAD,    /* silent for longer than the peer timeout */
 	REASON_PEER_RESET,
-	REASON_TOO_MANY_CONNECTIONS,
 	REASON_TOO_MANY_HANDSHAKES,
 	REASON_STOPPED,   /* the listener was stopped or replaced */
 	REASON_RESOURCES, /* out of descriptors or the like */

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -11,8 +12,8 @@ import threading
 
 import pytest
 
-from proxies import (DEADLINE, PROXY, receive_all, run_quietly, tcp_port,
-                     wait_for)
+from proxies import (DEADLINE, PROXY, REPOSITORY, receive_all, run_quietly,
+                     tcp_port, wait_for)
 from rpc import RpcError
 
 
@@ -477,3 +478,15 @@ def test_help_and_usage(bench):
         assert done.returncode == 2, wrong
         assert len(done.stderr.splitlines()) == 1, done.stderr
     run_quietly(PROXY, "--version")
+
+
+def test_every_reason_is_in_the_manual(target):
+    _, client = target
+    text = client.call("metrics")["text"]
+    codes = re.findall(r'ferry_proxy_failures_total{reason="(\w+)"}', text)
+    assert len(codes) > 20
+    with open(os.path.join(REPOSITORY, "man", "ferry-proxy.8"),
+              encoding="utf-8") as file:
+        listed = re.findall(r"\w+", " ".join(
+            line for line in file if line.startswith(".It ")))
+    assert [code for code in codes if code not in listed] == []
