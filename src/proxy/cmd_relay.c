@@ -179,25 +179,6 @@ run(enum side side, struct relay_options *options, struct spec *spec)
 	return status;
 }
 
-static int
-parse_and_run(enum side side, struct relay_options *options,
-	      const struct opts *opts, int argc, char **argv)
-{
-	AUTO(js_unref) json_t *params = NULL;
-	AUTO(spec_done)
-	struct spec spec = { .dir.fd = -1, .control_dir.fd = -1 };
-	struct err err;
-	int first, status;
-
-	if (!command_parse(opts, argc, argv, &first, &status))
-		return status;
-	params = params_from_options(side, options, &err);
-	if (params == NULL ||
-	    spec_decode(side, params, NULL, &spec, &err) == -1)
-		return command_error(&err, COMMAND_USAGE);
-	return run(side, options, &spec);
-}
-
 /* The rows both commands have. */
 static size_t
 common_rows(struct relay_options *options, struct opt *rows)
@@ -219,61 +200,95 @@ common_rows(struct relay_options *options, struct opt *rows)
 	return sizeof(common) / sizeof(common[0]);
 }
 
-#define OWN_ROWS 8 /* room for common_rows() and a command's own */
+#define OWN_ROWS 3 /* of each command, beside the common ones */
+#define COMMON_ROWS 8
+
+static size_t
+target_rows(struct relay_options *options, struct opt *rows)
+{
+	const struct opt own[OWN_ROWS] = {
+		{ "control-socket", "PATH",
+		  "libvirtd's socket (DIR/KEY-source.sock)", OPT_STR,
+		  &options->control_socket, 0, 0 },
+		{ "block", NULL, "disks move too", OPT_FLAG, &options->block, 0,
+		  0 },
+		{ "ports", "LO-HI", "TCP ports to choose from (kernel's)",
+		  OPT_STR, &options->range, 0, 0 },
+	};
+
+	memcpy(rows, own, sizeof(own));
+	return OWN_ROWS;
+}
+
+static size_t
+source_rows(struct relay_options *options, struct opt *rows)
+{
+	const struct opt own[OWN_ROWS] = {
+		{ "address", "ADDR", "where the target listens", OPT_STR,
+		  &options->address, 0, 0 },
+		{ "ports", "TCP:CHANNEL,...", "as the target printed them",
+		  OPT_STR, &options->ports, 0, 0 },
+		{ "owner", "UID[:GID]", "who may connect to the sockets",
+		  OPT_STR, &options->owner, 0, 0 },
+	};
+
+	memcpy(rows, own, sizeof(own));
+	return OWN_ROWS;
+}
+
+/* What differs between the two commands. */
+static const struct {
+	const char *program;
+	const char *summary;
+	size_t (*rows)(struct relay_options *options, struct opt *rows);
+} commands[SIDE_COUNT] = {
+	[SIDE_TARGET] = { "ferry-proxy target",
+			  "Receives one migration: prints address and ports, "
+			  "runs until a signal.",
+			  target_rows },
+	[SIDE_SOURCE] = { "ferry-proxy source",
+			  "Sends one migration: prints the sockets to connect "
+			  "to, runs until a signal.",
+			  source_rows },
+};
+
+static int
+command(enum side side, int argc, char **argv)
+{
+	struct opt rows[SETTINGS_ROWS + COMMON_ROWS + OWN_ROWS];
+	struct relay_options options = { .key = NULL };
+	AUTO(js_unref) json_t *params = NULL;
+	AUTO(spec_done)
+	struct spec spec = { .dir.fd = -1, .control_dir.fd = -1 };
+	struct opts opts = {
+		.program = commands[side].program,
+		.summary = commands[side].summary,
+		.table = rows,
+	};
+	struct err err;
+	int first, status;
+
+	settings_init(&options.settings);
+	opts.count = common_rows(&options, rows);
+	opts.count += commands[side].rows(&options, rows + opts.count);
+	opts.count += settings_rows(&options.settings, rows + opts.count);
+	if (!command_parse(&opts, argc, argv, &first, &status))
+		return status;
+	params = params_from_options(side, &options, &err);
+	if (params == NULL ||
+	    spec_decode(side, params, NULL, &spec, &err) == -1)
+		return command_error(&err, COMMAND_USAGE);
+	return run(side, &options, &spec);
+}
 
 int
 command_target(int argc, char **argv)
 {
-	struct relay_options options = { .range = NULL };
-	const struct opt own[] = {
-		{ "control-socket", "PATH",
-		  "libvirtd's socket (DIR/KEY-source.sock)", OPT_STR,
-		  &options.control_socket, 0, 0 },
-		{ "block", NULL, "disks move too", OPT_FLAG, &options.block, 0,
-		  0 },
-		{ "ports", "LO-HI", "TCP ports to choose from (kernel's)",
-		  OPT_STR, &options.range, 0, 0 },
-	};
-	struct opt rows[SETTINGS_ROWS + OWN_ROWS];
-	struct opts opts = {
-		.program = "ferry-proxy target",
-		.summary = "Receives one migration: prints address and ports, "
-			   "runs until a signal.",
-		.table = rows,
-	};
-
-	settings_init(&options.settings);
-	opts.count = common_rows(&options, rows);
-	memcpy(rows + opts.count, own, sizeof(own));
-	opts.count += sizeof(own) / sizeof(own[0]);
-	opts.count += settings_rows(&options.settings, rows + opts.count);
-	return parse_and_run(SIDE_TARGET, &options, &opts, argc, argv);
+	return command(SIDE_TARGET, argc, argv);
 }
 
 int
 command_source(int argc, char **argv)
 {
-	struct relay_options options = { .range = NULL };
-	const struct opt own[] = {
-		{ "address", "ADDR", "where the target listens", OPT_STR,
-		  &options.address, 0, 0 },
-		{ "ports", "TCP:CHANNEL,...", "as the target printed them",
-		  OPT_STR, &options.ports, 0, 0 },
-		{ "owner", "UID[:GID]", "who may connect to the sockets",
-		  OPT_STR, &options.owner, 0, 0 },
-	};
-	struct opt rows[SETTINGS_ROWS + OWN_ROWS];
-	struct opts opts = {
-		.program = "ferry-proxy source",
-		.summary = "Sends one migration: prints the sockets to connect "
-			   "to, runs until a signal.",
-		.table = rows,
-	};
-
-	settings_init(&options.settings);
-	opts.count = common_rows(&options, rows);
-	memcpy(rows + opts.count, own, sizeof(own));
-	opts.count += sizeof(own) / sizeof(own[0]);
-	opts.count += settings_rows(&options.settings, rows + opts.count);
-	return parse_and_run(SIDE_SOURCE, &options, &opts, argc, argv);
+	return command(SIDE_SOURCE, argc, argv);
 }

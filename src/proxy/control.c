@@ -97,29 +97,29 @@ describe_side(const struct proxy *proxy, enum side side)
 }
 
 static int
+list(struct control *control, enum side side, const json_t *params,
+     json_t **ret_result, struct err *err)
+{
+	if (no_params(params, err) == -1)
+		return -1;
+	*ret_result = describe_side(control->proxy, side);
+	return 0;
+}
+
+static int
 target_list(void *ctx, const json_t *params, struct rpc_fds *fds,
 	    json_t **ret_result, struct err *err)
 {
-	struct control *control = ctx;
-
 	(void)fds;
-	if (no_params(params, err) == -1)
-		return -1;
-	*ret_result = describe_side(control->proxy, SIDE_TARGET);
-	return 0;
+	return list(ctx, SIDE_TARGET, params, ret_result, err);
 }
 
 static int
 source_list(void *ctx, const json_t *params, struct rpc_fds *fds,
 	    json_t **ret_result, struct err *err)
 {
-	struct control *control = ctx;
-
 	(void)fds;
-	if (no_params(params, err) == -1)
-		return -1;
-	*ret_result = describe_side(control->proxy, SIDE_SOURCE);
-	return 0;
+	return list(ctx, SIDE_SOURCE, params, ret_result, err);
 }
 
 /* Changes the limit of a running migration; its streams go on. */

@@ -10,6 +10,7 @@
 #include "base/js.h"
 #include "base/opts.h"
 #include "proxy/command.h"
+#include "tls/init.h"
 #include "version.h"
 
 static const struct {
@@ -71,6 +72,7 @@ int
 main(int argc, char **argv)
 {
 	js_init();
+	tls_init();
 	if (argc < 2) {
 		(void)fprintf(stderr, "ferry-proxy: no command was given; see "
 				      "ferry-proxy --help\n");

@@ -60,39 +60,40 @@ print_age(struct buf *buf, const char *name, const struct listener *listener)
 				   1e3);
 }
 
+/* Per cause of waiting: how often, or how long. */
 static int
-print_stalls(struct buf *buf, const char *name, const struct listener *listener)
+print_causes(struct buf *buf, const char *name, const struct listener *listener,
+	     const uint64_t values[STALL_COUNT], double unit)
 {
-	struct counts counts;
 	char extra[64];
 
-	listener_counts(listener, &counts);
 	for (int i = 0; i < STALL_COUNT; i++) {
 		(void)snprintf(extra, sizeof(extra), ",cause=\"%s\"",
 			       stall_name((enum stall)i));
 		if (print_value(buf, name, listener, extra,
-				(double)counts.stalled_ns[i] / 1e9) == -1)
+				(double)values[i] / unit) == -1)
 			return -1;
 	}
 	return 0;
 }
 
 static int
-print_stall_counts(struct buf *buf, const char *name,
-		   const struct listener *listener)
+print_stalled(struct buf *buf, const char *name,
+	      const struct listener *listener)
 {
 	struct counts counts;
-	char extra[64];
 
 	listener_counts(listener, &counts);
-	for (int i = 0; i < STALL_COUNT; i++) {
-		(void)snprintf(extra, sizeof(extra), ",cause=\"%s\"",
-			       stall_name((enum stall)i));
-		if (print_value(buf, name, listener, extra,
-				(double)counts.stalls[i]) == -1)
-			return -1;
-	}
-	return 0;
+	return print_causes(buf, name, listener, counts.stalled_ns, 1e9);
+}
+
+static int
+print_stalls(struct buf *buf, const char *name, const struct listener *listener)
+{
+	struct counts counts;
+
+	listener_counts(listener, &counts);
+	return print_causes(buf, name, listener, counts.stalls, 1);
 }
 
 static const struct family families[] = {
@@ -105,9 +106,9 @@ static const struct family families[] = {
 	{ "ferry_proxy_migration_age_seconds", "gauge",
 	  "Time since the listener was started", print_age },
 	{ "ferry_proxy_migration_stalls_total", "counter",
-	  "How often a stream had to wait, by cause", print_stall_counts },
+	  "How often a stream had to wait, by cause", print_stalls },
 	{ "ferry_proxy_migration_stalled_seconds_total", "counter",
-	  "How long streams had to wait, by cause", print_stalls },
+	  "How long streams had to wait, by cause", print_stalled },
 };
 
 static int

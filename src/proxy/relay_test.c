@@ -2,8 +2,6 @@
 #include "proxy/relay.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,6 +15,7 @@
 #include "proxy/pool.h"
 #include "proxy/reason.h"
 #include "proxy/relay_internal.h"
+#include "proxy/testnet.h"
 #include "tls/testpair.h"
 
 #define DEADLINE_MS 60000
@@ -64,27 +63,6 @@ relay_done(const struct failure *failure, void *arg)
 }
 
 static void
-tcp_pair(int fds[2])
-{
-	struct sockaddr_in addr = { .sin_family = AF_INET,
-				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(addr);
-	int listening = socket(AF_INET, SOCK_STREAM, 0);
-
-	assert_int_equal(bind(listening, (struct sockaddr *)&addr, len), 0);
-	assert_int_equal(listen(listening, 1), 0);
-	assert_int_equal(getsockname(listening, (struct sockaddr *)&addr, &len),
-			 0);
-	fds[0] = socket(AF_INET, SOCK_STREAM, 0);
-	assert_int_equal(connect(fds[0], (struct sockaddr *)&addr, len), 0);
-	fds[1] = accept(listening, NULL, NULL);
-	assert_true(fds[1] >= 0);
-	close(listening);
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(fcntl(fds[i], F_SETFL, O_NONBLOCK), 0);
-}
-
-static void
 force_buffers(int fd)
 {
 	int size = 8 << 20;
@@ -108,7 +86,7 @@ rig_start(struct rig *rig, bool tls, enum tls_engine engine_a,
 
 	rig->loop = loop_new();
 	rig->pool = pool_new();
-	tcp_pair(net);
+	testnet_tcp_pair(net);
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, local_a),
 		0);

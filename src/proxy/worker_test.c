@@ -2,7 +2,6 @@
 #include "proxy/worker.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,6 +14,7 @@
 #include "proxy/limit.h"
 #include "proxy/reason.h"
 #include "proxy/relay.h"
+#include "proxy/testnet.h"
 
 #define STREAMS 12
 #define BYTES (1UL << 20)
@@ -65,32 +65,13 @@ start_relay(struct worker *worker, void *arg)
 }
 
 static void
-tcp_pair(int fds[2])
-{
-	struct sockaddr_in addr = { .sin_family = AF_INET,
-				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(addr);
-	int listening = socket(AF_INET, SOCK_STREAM, 0);
-
-	assert_int_equal(bind(listening, (struct sockaddr *)&addr, len), 0);
-	assert_int_equal(listen(listening, 1), 0);
-	assert_int_equal(getsockname(listening, (struct sockaddr *)&addr, &len),
-			 0);
-	fds[0] = socket(AF_INET, SOCK_STREAM, 0);
-	assert_int_equal(connect(fds[0], (struct sockaddr *)&addr, len), 0);
-	fds[1] = accept4(listening, NULL, NULL, SOCK_NONBLOCK);
-	assert_true(fds[1] >= 0);
-	close(listening);
-}
-
-static void
 job_start(struct job *job, struct workers *workers, struct limit *limit)
 {
 	int local[2], net[2];
 
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, local), 0);
-	tcp_pair(net);
+	testnet_tcp_pair(net);
 	job->near = local[0];
 	job->far = net[0];
 	job->worker = workers_next(workers);
