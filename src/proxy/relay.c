@@ -28,6 +28,8 @@
 /* How often a closing stream looks whether its last bytes have arrived. */
 #define LINGER_STEP_MS 10
 
+#define LOCAL_BUFFER (1 << 20) /* bytes that may wait for the local program */
+
 /* Window probes in a row without an answer that make a silent peer dead. */
 #define PROBES_UNANSWERED 3
 
@@ -413,6 +415,19 @@ offload(struct relay *relay)
 	return -1;
 }
 
+/*
+ * A unix socket's usual buffer is smaller than one batch: each would be written
+ * in two pieces, with a wait between them. The kernel gives what it allows.
+ */
+static void
+enlarge_local_buffer(const struct relay *relay)
+{
+	int size = LOCAL_BUFFER;
+
+	(void)setsockopt(relay->config.local_fd, SOL_SOCKET, SO_SNDBUF, &size,
+			 sizeof(size));
+}
+
 void
 relay_start(struct relay *relay, struct loop *loop, struct pool *pool)
 {
@@ -423,6 +438,7 @@ relay_start(struct relay *relay, struct loop *loop, struct pool *pool)
 		return;
 	}
 	set_keepalive(relay);
+	enlarge_local_buffer(relay);
 	relay->local_io =
 		loop_io_new(loop, relay->config.local_fd, local_ready, relay);
 	relay->net_io =
