@@ -1,92 +1,103 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tls/aead.h"
 
-#include <assert.h>
-#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include <openssl/evp.h>
+#include "base/array.h"
+#include "base/mem.h"
+#include "tls/aead_backend.h"
+#include "tls/init.h"
 
-/*
- * The object is OpenSSL's own context. The key is set once; a record costs an
- * initialisation with the nonce only.
- */
+#define TLS_ALLOW_PRIVATE
+#include "tls/private.h"
 
-static EVP_CIPHER_CTX *
-to_ctx(struct tls_aead *aead)
+struct tls_aead {
+	const struct tls_aead_backend *backend;
+	void *handle;
+	enum tls_suite suite;
+};
+
+/* The first that can and wins is taken. */
+static const struct tls_aead_backend *const backends[] = {
+#if HAVE_LIBGCRYPT
+	&tls_aead_gcrypt,
+#endif
+	&tls_aead_evp,
+};
+
+/* For new objects. Written before there are threads, then only read. */
+static const struct tls_aead_backend *chosen = &tls_aead_evp;
+
+void
+tls_init(void)
 {
-	return (EVP_CIPHER_CTX *)aead;
+	for (size_t i = 0; i < ARRAY_LEN(backends); i++) {
+		if (backends[i]->wins() && backends[i]->init()) {
+			chosen = backends[i];
+			return;
+		}
+	}
+}
+
+int
+tls_aead_force(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(backends); i++) {
+		if (strcmp(backends[i]->name, name) != 0)
+			continue;
+		if (!backends[i]->init())
+			return -1;
+		chosen = backends[i];
+		return 0;
+	}
+	return -1;
+}
+
+const char *
+tls_aead_chosen(void)
+{
+	return chosen->name;
 }
 
 struct tls_aead *
 tls_aead_new(enum tls_suite suite, bool seal, const uint8_t *key)
 {
-	const EVP_CIPHER *cipher = suite == TLS_SUITE_AES_128_GCM_SHA256
-					   ? EVP_aes_128_gcm()
-					   : EVP_aes_256_gcm();
-	EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+	void *handle = chosen->open_key(suite, seal, key);
+	struct tls_aead *aead;
 
-	if (ctx == NULL)
+	if (handle == NULL)
 		return NULL;
-	if (EVP_CipherInit_ex(ctx, cipher, NULL, key, NULL, seal) != 1) {
-		EVP_CIPHER_CTX_free(ctx);
-		return NULL;
-	}
-	assert(EVP_CIPHER_CTX_get_iv_length(ctx) == TLS_IV_LEN);
-	return (struct tls_aead *)ctx;
+	aead = xmalloc0(sizeof(*aead));
+	aead->backend = chosen;
+	aead->handle = handle;
+	aead->suite = suite;
+	return aead;
 }
 
 int
 tls_aead_set_key(struct tls_aead *aead, const uint8_t *key)
 {
-	return EVP_CipherInit_ex(to_ctx(aead), NULL, NULL, key, NULL, -1) == 1
-		       ? 0
-		       : -1;
+	return aead->backend->set_key(aead->handle, aead->suite, key);
 }
 
 void
 tls_aead_free(struct tls_aead *aead)
 {
-	EVP_CIPHER_CTX_free(to_ctx(aead));
-}
-
-/* Everything up to the tag, which differs between the directions. */
-static int
-transform(EVP_CIPHER_CTX *ctx, const struct tls_aead_args *a)
-{
-	int n;
-
-	assert(a->len <= INT_MAX && a->aad_len <= INT_MAX);
-	if (EVP_CipherInit_ex(ctx, NULL, NULL, NULL, a->nonce, -1) != 1 ||
-	    EVP_CipherUpdate(ctx, NULL, &n, a->aad, (int)a->aad_len) != 1 ||
-	    EVP_CipherUpdate(ctx, a->data, &n, a->data, (int)a->len) != 1)
-		return -1;
-	return n == (int)a->len ? 0 : -1;
+	if (aead == NULL)
+		return;
+	aead->backend->close_key(aead->handle);
+	free(aead);
 }
 
 int
-tls_aead_seal(struct tls_aead *aead, const struct tls_aead_args *a)
+tls_aead_seal(struct tls_aead *aead, const struct tls_aead_args *args)
 {
-	EVP_CIPHER_CTX *ctx = to_ctx(aead);
-	int n;
-
-	if (transform(ctx, a) == -1 ||
-	    EVP_CipherFinal_ex(ctx, a->data + a->len, &n) != 1 ||
-	    EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, TLS_TAG_LEN,
-				a->tag) != 1)
-		return -1;
-	return 0;
+	return aead->backend->seal(aead->handle, args);
 }
 
 int
-tls_aead_open(struct tls_aead *aead, const struct tls_aead_args *a)
+tls_aead_open(struct tls_aead *aead, const struct tls_aead_args *args)
 {
-	EVP_CIPHER_CTX *ctx = to_ctx(aead);
-	int n;
-
-	if (transform(ctx, a) == -1 ||
-	    EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, TLS_TAG_LEN,
-				a->tag) != 1 ||
-	    EVP_CipherFinal_ex(ctx, a->data + a->len, &n) != 1)
-		return -1;
-	return 0;
+	return aead->backend->open(aead->handle, args);
 }

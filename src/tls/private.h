@@ -41,4 +41,14 @@ void tls_stream_start_update(struct tls_stream *s);
 void tls_record_updates(const struct tls_stream *base, unsigned *ret_sent,
 			unsigned *ret_received);
 
+/*
+ * Takes the named implementation of AES-GCM, "evp" or "libgcrypt", for what is
+ * made from now on, even where it is not the fastest. -1 when this build or
+ * this host does not have it; nothing has changed then.
+ */
+int tls_aead_force(const char *name);
+
+/* The name of the one in use. */
+const char *tls_aead_chosen(void);
+
 #endif
