@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """./run bench proxy: ferry-proxy beside other relays, under the same load."""
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
 import platform
 import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -105,7 +107,8 @@ def describe_settings(selected, plan):
         if path.exists():
             sysctls[name] = " ".join(path.read_text().split())
     return {"sysctls": sysctls, "rounds": plan.rounds,
-            "seconds": plan.seconds, "block_bytes": 262144,
+            "seconds": plan.seconds, "patience": plan.patience,
+            "block_bytes": 262144,
             "roundtrip_bytes": measure.ROUNDTRIP_BYTES,
             "clients": measure.CLIENTS,
             "idle_connections": measure.IDLE_CONNECTIONS,
@@ -139,7 +142,7 @@ def print_report(machine, settings, session, verdicts):
     print(f"medians of {session.plan.rounds} interleaved rounds; CPU and "
           "memory of both relays together; kernel memory not counted\n")
     print("\n".join(report.table(session.peers, records)))
-    aes = report.statistics.median(session.aes)
+    aes = statistics.median(session.aes)
     print(f"\nopenssl speed AES-128-GCM, 16 KiB: {aes:.2f} GiB/s, so "
           f"{2 / aes:.2f} CPU s/GiB to encrypt and decrypt")
     share = foreign_share(records)
@@ -170,7 +173,7 @@ def main(arguments):
     tools = find_tools(options.build, selected)
     plan = measure.QUICK if options.quick else measure.FULL
     if options.rounds:
-        plan = measure.Plan(options.rounds, plan.seconds)
+        plan = dataclasses.replace(plan, rounds=options.rounds)
     start = time.monotonic()
     world.enter()
     session = run_session(selected, plan, tools)
