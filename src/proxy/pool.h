@@ -21,9 +21,10 @@
 #define POOL_BUF_SIZE TLS_BUF_SIZE
 
 /*
- * A pipe of 64 KiB loses half the gain of splice(2), 256 KiB costs some 8 % more
- * CPU than this, and above it is noise. The kernel lets a user without rights
- * have 64 MiB in pipes: enough for 128 of these at a time; more are smaller.
+ * A pipe of 64 KiB loses half the gain of splice(2), 256 KiB costs some 8 %
+ * more CPU than this, and above it is noise. The kernel lets a user without
+ * rights have 64 MiB in pipes: enough for 128 of these at a time; more are
+ * smaller.
  */
 #define POOL_PIPE_SIZE (512U * 1024)
 
