@@ -3,7 +3,8 @@
 #define TLS_PKI_H
 
 /*
- * pki - a small certificate authority for trying Ferry out and for tests.
+ * pki - a small certificate authority: for nodes, for a cluster's server and
+ * its users, for tests.
  *
  * ECDSA P-256 throughout. Nothing is written to disk.
  */
@@ -47,6 +48,18 @@ struct tls_pki_node {
 	unsigned usage;
 };
 
+/*
+ * A server by its names, or a user as Kubernetes reads it: the common name is
+ * the user, the organizations are its groups.
+ */
+struct tls_pki_subject {
+	const char *common_name;          /* 1 to 64 characters */
+	const char *const *organizations; /* ended by NULL; NULL: none */
+	const char *const *names; /* DNS or IP; ended by NULL; NULL: none */
+	struct tls_pki_validity validity;
+	unsigned usage;
+};
+
 /* On success the caller owns what *ret holds; on failure it is untouched. */
 int tls_pki_make_ca(const char *common_name,
 		    const struct tls_pki_validity *validity,
@@ -54,5 +67,11 @@ int tls_pki_make_ca(const char *common_name,
 int tls_pki_make_node(const struct tls_pki_pem *ca,
 		      const struct tls_pki_node *node, struct tls_pki_pem *ret,
 		      struct err *err);
+int tls_pki_make_cert(const struct tls_pki_pem *ca,
+		      const struct tls_pki_subject *subject,
+		      struct tls_pki_pem *ret, struct err *err);
+
+/* A key without a certificate, for signing tokens; ret->cert stays NULL. */
+int tls_pki_make_key(struct tls_pki_pem *ret, struct err *err);
 
 #endif
