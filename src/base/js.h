@@ -37,8 +37,26 @@ void js_unref(json_t **value);
 /* Parses exactly one value; duplicate keys and trailing bytes are errors. */
 json_t *js_parse(const char *text, size_t len, struct err *err);
 
+/*
+ * The same, but of members with the same name the last one counts. Each such
+ * name is reported once by its path ("spec.disks[0].name"), in order of the
+ * text, and at most JS_MAX_DUPLICATES of them; duplicate may be NULL.
+ */
+#define JS_MAX_DUPLICATES 100
+json_t *js_parse_lenient(const char *text, size_t len,
+			 void (*duplicate)(void *arg, const char *path),
+			 void *arg, struct err *err);
+
 /* Compact text, to be freed by the caller. */
 char *js_text(const json_t *value);
+
+/*
+ * The same with the members of objects in the order of their names: equal
+ * values have equal texts. Written as Kubernetes writes: <, > and & in strings
+ * as \u003c and so on, fractions with no more digits than needed. ret_len may
+ * be NULL.
+ */
+char *js_text_sorted(const json_t *value, size_t *ret_len);
 
 /* Required members. Strings stay owned by the object. */
 int js_get_str(const json_t *obj, const char *name, const char **ret_value,

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef META_PATCH_H
+#define META_PATCH_H
+
+/*
+ * patch - the three ways to change a part of an object.
+ *
+ * All leave target and patch as they were and return a new value, NULL with st
+ * filled when the patch does not apply. The result shares no container with
+ * target or patch, so it may be changed. None makes a value nested deeper than
+ * JS_MAX_DEPTH or larger than PATCH_MAX_NODES.
+ *
+ * Threading: any thread, with values of its own.
+ */
+
+#include "base/js.h"
+
+struct status;
+
+#define PATCH_MAX_OPS 10000     /* of a JSON patch, as in Kubernetes */
+#define PATCH_MAX_NODES 1000000 /* values in the result */
+
+/* RFC 6902; all operations or none. */
+json_t *patch_json(const json_t *target, const json_t *ops, struct status *st);
+
+/* RFC 7386. */
+json_t *patch_merge(const json_t *target, const json_t *patch,
+		    struct status *st);
+
+/*
+ * Kubernetes' strategic merge: as a merge patch, but a list whose schema says
+ * x-kubernetes-patch-strategy: merge is merged by x-kubernetes-patch-merge-key
+ * (or, for scalars, as a set), and the directives $patch, $retainKeys,
+ * $setElementOrder/LIST and $deleteFromPrimitiveList/LIST are followed.
+ *
+ * schema is the OpenAPI node of the whole object, with everything in place (no
+ * $ref). Where it says nothing about a member, as in a map, lists are replaced.
+ */
+json_t *patch_strategic(const json_t *target, const json_t *patch,
+			const json_t *schema, struct status *st);
+
+#endif
