@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CLUSTER_AUTH_SATOKEN_H
-#define CLUSTER_AUTH_SATOKEN_H
+#ifndef CLUSTER_AUTH_TOKENS_H
+#define CLUSTER_AUTH_TOKENS_H
 
 /*
- * satoken - the tokens of ServiceAccounts: JWTs with Kubernetes' claims.
+ * tokens - the tokens of ServiceAccounts: JWTs with Kubernetes' claims.
  *
  * A token is good while its ServiceAccount exists with the same uid and, when
  * it is bound to a pod, secret or node, that exists too; both are looked up in
@@ -22,34 +22,34 @@ struct status;
 struct store;
 struct user;
 
-struct satoken;
+struct tokens;
 
-struct satoken_config {
+struct tokens_config {
 	struct store *store; /* borrowed */
 	struct jwt_key *key; /* borrowed; signs and verifies */
 	const char *issuer;  /* the claim iss, and the audience of the
 			      * API server; copied */
 };
 
-struct satoken *satoken_new(const struct satoken_config *config);
-void satoken_free(struct satoken *tokens);
+struct tokens *tokens_new(const struct tokens_config *config);
+void tokens_free(struct tokens *tokens);
 
 /* Who the token belongs to; the contract is that of authn_token(). */
-int satoken_verify(struct satoken *tokens, const char *token,
-		   const json_t *audiences, struct user **ret_user,
-		   json_t **ret_audiences, struct err *err);
+int tokens_verify(struct tokens *tokens, const char *token,
+		  const json_t *audiences, struct user **ret_user,
+		  json_t **ret_audiences, struct err *err);
 
 /*
  * serviceaccounts/NAME/token: answers a TokenRequest. request is only read; its
  * spec.audiences, spec.expirationSeconds and spec.boundObjectRef count. *ret
  * is the TokenRequest with its status, a new reference.
  */
-int satoken_request(struct satoken *tokens, const char *ns, const char *name,
-		    const json_t *request, json_t **ret, struct status *st);
+int tokens_request(struct tokens *tokens, const char *ns, const char *name,
+		   const json_t *request, json_t **ret, struct status *st);
 
 /* A token for a ServiceAccount that lasts this long, bound to nothing; for
  * tests and tools. The caller frees *ret_token. */
-int satoken_issue(struct satoken *tokens, const char *ns, const char *name,
-		  unsigned seconds, char **ret_token, struct status *st);
+int tokens_issue(struct tokens *tokens, const char *ns, const char *name,
+		 unsigned seconds, char **ret_token, struct status *st);
 
 #endif
