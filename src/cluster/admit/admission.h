@@ -33,6 +33,7 @@
 #include "base/js.h"
 
 struct admission;
+struct authz;
 struct err;
 struct fetcher;
 struct kind;
@@ -65,7 +66,8 @@ struct admission_request {
 	const char *name; /* generated already; "" for a collection */
 	const struct user *user;
 	/* As the client's version has it; NULL for DELETE. The request holds a
-	 * reference, which admission_mutate() may replace by another. */
+	 * reference, which admission_mutate() may replace by another; before
+	 * that it may change the object in place, so nobody else may use it. */
 	json_t *object;
 	json_t *old;     /* UPDATE, DELETE; else NULL */
 	json_t *options; /* CreateOptions, ... as the client gave; or NULL */
@@ -79,6 +81,7 @@ struct admission_config {
 	struct store *store;
 	struct registry *registry;
 	struct fetcher *fetcher;
+	struct authz *authz; /* NULL: nodes are not restricted */
 };
 
 /* Reads configurations and quotas from the store and follows them. Everything
@@ -112,7 +115,7 @@ void admission_revoke(struct admission *adm, uint64_t rv);
  * webhook looks at it. */
 bool admission_wants_old(const struct admission *adm, const struct kind *kind);
 
-/* For the metrics and the status of quotas. */
+/* The quotas, for who wants to wait for their status. */
 struct quota *admission_quota(struct admission *adm);
 
 #endif

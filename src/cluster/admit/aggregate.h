@@ -16,7 +16,7 @@
  * The service is looked for as service.h says. Its discovery document is asked
  * for when something about it changed and every AGGREGATE_CHECK_MS; the result
  * is the APIService's condition Available, written to the store, and the
- * resources are offered to discovery through on_discovery. While it is not
+ * resources are shown in discovery. While it is not
  * available every request is answered 503.
  *
  * Not done: connections that are upgraded (websockets) are refused with 501.
@@ -26,11 +26,10 @@
 
 #include <stdbool.h>
 
-#include "base/js.h"
-
 #define AGGREGATE_CHECK_MS 30000
 
 struct aggregate;
+struct discovery;
 struct fetcher;
 struct http_request;
 struct loop;
@@ -43,14 +42,7 @@ struct aggregate_config {
 	struct fetcher *fetcher;
 	const char *proxy_cert_pem; /* the front proxy's certificate and key; */
 	const char *proxy_key_pem;  /* NULL: none is shown */
-	/*
-	 * What discovery should say of a group version, whenever that changes:
-	 * the APIResourceList of the other server; NULL while it is not known
-	 * (listed all the same); gone when the APIService is. May be NULL.
-	 */
-	void (*on_discovery)(const char *group, const char *version,
-			     const json_t *resources, bool gone, void *arg);
-	void *arg;
+	struct discovery *discovery; /* is told of the groups; NULL: nobody */
 };
 
 /* Follows the APIServices of the store. The texts are copied; the rest must
@@ -68,10 +60,5 @@ bool aggregate_owns(const struct aggregate *agg, const char *group,
 void aggregate_handle(struct aggregate *agg, const char *group,
 		      const char *version, struct http_request *req,
 		      const struct user *user);
-
-/* Group priority and version priority of an APIService; false if none is
- * there. For the order of groups in discovery. */
-bool aggregate_priority(const struct aggregate *agg, const char *group,
-			const char *version, int *ret_group, int *ret_version);
 
 #endif
