@@ -22,6 +22,8 @@ struct buf {
 };
 
 #define BUF_INIT(max) ((struct buf){ .limit = (max) })
+/* For what is bounded by what it is made of. */
+#define BUF_UNLIMITED (SIZE_MAX - 1)
 
 /* -1 when the limit would be passed. */
 int buf_append(struct buf *buf, const void *data, size_t len);

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/jsdup.h"
+#include "base/jswrite.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -52,24 +55,58 @@ depth_of(const char *text, size_t len)
 	return deepest;
 }
 
+static int
+check_depth(const char *text, size_t len, struct err *err)
+{
+	if (depth_of(text, len) > JS_MAX_DEPTH)
+		return err_set(err, ERR_INVALID,
+			       "JSON is nested deeper than %d levels",
+			       JS_MAX_DEPTH);
+	return 0;
+}
+
+static void
+malformed(const json_error_t *error, struct err *err)
+{
+	(void)err_set(err, ERR_INVALID, "JSON is malformed at byte %d: %s",
+		      error->position, error->text);
+}
+
 json_t *
 js_parse(const char *text, size_t len, struct err *err)
 {
 	json_error_t error;
 	json_t *value;
 
-	if (depth_of(text, len) > JS_MAX_DEPTH) {
-		(void)err_set(err, ERR_INVALID,
-			      "JSON is nested deeper than %d levels",
-			      JS_MAX_DEPTH);
+	if (check_depth(text, len, err) == -1)
 		return NULL;
-	}
 	value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
 			   &error);
 	if (value == NULL)
-		(void)err_set(err, ERR_INVALID,
-			      "JSON is malformed at byte %d: %s",
-			      error.position, error.text);
+		malformed(&error, err);
+	return value;
+}
+
+json_t *
+js_parse_lenient(const char *text, size_t len,
+		 void (*duplicate)(void *arg, const char *path), void *arg,
+		 struct err *err)
+{
+	json_error_t error;
+	json_t *value;
+
+	if (check_depth(text, len, err) == -1)
+		return NULL;
+	/* Hardly any text has duplicates: one pass shows that it has none. */
+	value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
+			   &error);
+	if (value != NULL)
+		return value;
+	value = json_loadb(text, len, JSON_DECODE_ANY, &error);
+	if (value == NULL)
+		malformed(&error, err);
+	else if (duplicate != NULL)
+		jsdup_find(text, len, JS_MAX_DUPLICATES, duplicate, arg);
 	return value;
 }
 
@@ -82,6 +119,17 @@ js_text(const json_t *value)
 	if (text == NULL)
 		abort();
 	return text;
+}
+
+char *
+js_text_sorted(const json_t *value, size_t *ret_len)
+{
+	struct buf buf = BUF_INIT(BUF_UNLIMITED);
+
+	js_write(&buf, value, &js_style_json);
+	if (ret_len != NULL)
+		*ret_len = buf.len;
+	return (char *)buf.data;
 }
 
 static const char *

@@ -65,12 +65,19 @@ xasprintf(const char *fmt, ...)
 {
 	va_list ap;
 	char *text;
-	int len;
 
 	va_start(ap, fmt);
-	len = vasprintf(&text, fmt, ap);
+	text = xvasprintf(fmt, ap);
 	va_end(ap);
-	if (len == -1)
+	return text;
+}
+
+char *
+xvasprintf(const char *fmt, va_list ap)
+{
+	char *text;
+
+	if (vasprintf(&text, fmt, ap) == -1)
 		out_of_memory();
 	return text;
 }

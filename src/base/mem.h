@@ -10,6 +10,7 @@
  * xrealloc()'s grown part.
  */
 
+#include <stdarg.h>
 #include <stddef.h>
 
 void *xmalloc0(size_t size);
@@ -18,6 +19,8 @@ void *xrealloc(void *p, size_t size);
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t max);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+char *xvasprintf(const char *fmt, va_list ap)
+	__attribute__((format(printf, 1, 0)));
 
 /* For AUTO(free_ptr): releases what a pointer variable owns. */
 void free_ptr(void *pointer_to_pointer);
