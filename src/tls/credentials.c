@@ -177,16 +177,32 @@ load_ca(SSL_CTX *ssl_ctx, const struct tls_pem *pem, struct err *err)
 }
 
 int
+tls_credentials_load_own(SSL_CTX *ssl_ctx, enum tls_role role,
+			 const struct tls_pem *pem, struct err *err)
+{
+	if (check_size(pem, "certificate", pem->cert, pem->cert_len, err) ||
+	    check_size(pem, "private key", pem->key, pem->key_len, err))
+		return -1;
+	if (load_cert(ssl_ctx, role, pem, err) == -1 ||
+	    load_key(ssl_ctx, pem, err) == -1)
+		return -1;
+	return 0;
+}
+
+int
+tls_credentials_load_ca(SSL_CTX *ssl_ctx, const struct tls_pem *pem,
+			struct err *err)
+{
+	if (check_size(pem, "CA", pem->ca, pem->ca_len, err))
+		return -1;
+	return load_ca(ssl_ctx, pem, err);
+}
+
+int
 tls_credentials_load(SSL_CTX *ssl_ctx, enum tls_role role,
 		     const struct tls_pem *pem, struct err *err)
 {
-	if (check_size(pem, "certificate", pem->cert, pem->cert_len, err) ||
-	    check_size(pem, "private key", pem->key, pem->key_len, err) ||
-	    check_size(pem, "CA", pem->ca, pem->ca_len, err))
+	if (tls_credentials_load_own(ssl_ctx, role, pem, err) == -1)
 		return -1;
-	if (load_cert(ssl_ctx, role, pem, err) == -1 ||
-	    load_key(ssl_ctx, pem, err) == -1 ||
-	    load_ca(ssl_ctx, pem, err) == -1)
-		return -1;
-	return 0;
+	return tls_credentials_load_ca(ssl_ctx, pem, err);
 }

@@ -20,4 +20,10 @@ struct err;
 int tls_credentials_load(SSL_CTX *ssl_ctx, enum tls_role role,
 			 const struct tls_pem *pem, struct err *err);
 
+/* The same without the CAs, and the CAs alone. */
+int tls_credentials_load_own(SSL_CTX *ssl_ctx, enum tls_role role,
+			     const struct tls_pem *pem, struct err *err);
+int tls_credentials_load_ca(SSL_CTX *ssl_ctx, const struct tls_pem *pem,
+			    struct err *err);
+
 #endif

@@ -36,6 +36,12 @@ ossl_err(struct err *err, enum err_kind kind, const char *fmt, ...)
 	return err_set(err, kind, "%s: %s", what, ossl_text(why, sizeof(why)));
 }
 
+void
+ossl_clear(void)
+{
+	ERR_clear_error();
+}
+
 int
 ossl_time(const ASN1_TIME *t, int64_t *ret_seconds)
 {

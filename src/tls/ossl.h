@@ -56,6 +56,9 @@ int ossl_err(struct err *err, enum err_kind kind, const char *fmt, ...)
  */
 const char *ossl_text(char *buf, size_t size);
 
+/* Empties the error queue, after failures that do not count. */
+void ossl_clear(void);
+
 /* A point in time to seconds since 1970; -1 when it cannot be read. */
 int ossl_time(const ASN1_TIME *time, int64_t *ret_seconds);
 

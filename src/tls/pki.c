@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tls/pki.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -77,29 +78,69 @@ add_ext(X509 *cert, X509 *issuer, int nid, const char *value)
 	return ok;
 }
 
-/* A URI goes in as it is: through a config string, commas would split it. */
+/*
+ * Adds a name of that type to names. It goes in as it is: through a config
+ * string, commas would split it.
+ */
+static int
+push_name(GENERAL_NAMES *names, int type, const void *data, size_t len)
+{
+	GENERAL_NAME *name = GENERAL_NAME_new();
+	ASN1_STRING *text = ASN1_STRING_type_new(
+		type == GEN_IPADD ? V_ASN1_OCTET_STRING : V_ASN1_IA5STRING);
+
+	if (name == NULL || text == NULL ||
+	    ASN1_STRING_set(text, data, (int)len) != 1) {
+		ASN1_STRING_free(text);
+		GENERAL_NAME_free(name);
+		return 0;
+	}
+	GENERAL_NAME_set0_value(name, type, text);
+	if (sk_GENERAL_NAME_push(names, name) == 0) {
+		GENERAL_NAME_free(name);
+		return 0;
+	}
+	return 1;
+}
+
+static int
+add_names(X509 *cert, GENERAL_NAMES *names)
+{
+	return X509_add1_ext_i2d(cert, NID_subject_alt_name, names, 0, 0) == 1;
+}
+
 static int
 add_uri(X509 *cert, const char *uri)
 {
-	GENERAL_NAMES *names = GENERAL_NAMES_new();
-	GENERAL_NAME *name = GENERAL_NAME_new();
-	ASN1_IA5STRING *text = ASN1_IA5STRING_new();
-	int ok = 0;
+	AUTO(ossl_names_free) GENERAL_NAMES *names = GENERAL_NAMES_new();
 
-	if (names == NULL || name == NULL || text == NULL ||
-	    ASN1_STRING_set(text, uri, (int)strlen(uri)) != 1)
-		goto out;
-	GENERAL_NAME_set0_value(name, GEN_URI, text);
-	text = NULL;
-	if (sk_GENERAL_NAME_push(names, name) == 0)
-		goto out;
-	name = NULL;
-	ok = X509_add1_ext_i2d(cert, NID_subject_alt_name, names, 0, 0) == 1;
-out:
-	ASN1_IA5STRING_free(text);
-	GENERAL_NAME_free(name);
-	GENERAL_NAMES_free(names);
-	return ok;
+	return names != NULL && push_name(names, GEN_URI, uri, strlen(uri)) &&
+	       add_names(cert, names);
+}
+
+/* Addresses as addresses, everything else as DNS names. */
+static int
+add_hosts(X509 *cert, const char *const *hosts)
+{
+	AUTO(ossl_names_free) GENERAL_NAMES *names = GENERAL_NAMES_new();
+
+	if (names == NULL)
+		return 0;
+	for (; hosts != NULL && *hosts != NULL; hosts++) {
+		uint8_t ip[sizeof(struct in6_addr)];
+		int ok;
+
+		if (inet_pton(AF_INET, *hosts, ip) == 1)
+			ok = push_name(names, GEN_IPADD, ip,
+				       sizeof(struct in_addr));
+		else if (inet_pton(AF_INET6, *hosts, ip) == 1)
+			ok = push_name(names, GEN_IPADD, ip, sizeof(ip));
+		else
+			ok = push_name(names, GEN_DNS, *hosts, strlen(*hosts));
+		if (!ok)
+			return 0;
+	}
+	return sk_GENERAL_NAME_num(names) == 0 || add_names(cert, names);
 }
 
 static char *
@@ -129,6 +170,36 @@ to_pem(X509 *cert, EVP_PKEY *key, struct tls_pki_pem *ret, struct err *err)
 	return 0;
 }
 
+int
+tls_pki_make_key(struct tls_pki_pem *ret, struct err *err)
+{
+	AUTO(ossl_pkey_free) EVP_PKEY *key = EVP_EC_gen("P-256");
+	AUTO(ossl_bio_free) BIO *bio = BIO_new(BIO_s_secmem());
+
+	if (key == NULL || bio == NULL ||
+	    PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) != 1)
+		return ossl_err(err, ERR_INTERNAL, "cannot make a key");
+	*ret = (struct tls_pki_pem){ 0 };
+	ret->key = take_text(bio, &ret->key_len);
+	return 0;
+}
+
+/*
+ * The type that is not converted, because converting would check for the 64
+ * characters of X.520: "system:node:" and the name of a node may be longer,
+ * and nobody who reads such certificates minds.
+ */
+static int
+add_name_entry(X509 *cert, const char *field, const char *value)
+{
+	size_t len = strlen(value);
+
+	return len > 0 && len <= TLS_PKI_NAME_MAX &&
+	       X509_NAME_add_entry_by_txt(
+		       X509_get_subject_name(cert), field, V_ASN1_UTF8STRING,
+		       (const unsigned char *)value, (int)len, -1, 0) == 1;
+}
+
 /* A certificate with a key of its own, complete but for name and extensions. */
 static X509 *
 begin_cert(const struct tls_pki_validity *validity, const char *common_name,
@@ -140,9 +211,7 @@ begin_cert(const struct tls_pki_validity *validity, const char *common_name,
 	if (cert == NULL || key == NULL ||
 	    X509_set_version(cert, X509_VERSION_3) != 1 || !set_serial(cert) ||
 	    !set_validity(cert, validity) ||
-	    X509_NAME_add_entry_by_txt(
-		    X509_get_subject_name(cert), "CN", MBSTRING_UTF8,
-		    (const unsigned char *)common_name, -1, -1, 0) != 1 ||
+	    !add_name_entry(cert, "CN", common_name) ||
 	    X509_set_pubkey(cert, key) != 1 ||
 	    !add_ext(cert, NULL, NID_subject_key_identifier, "hash"))
 		return NULL;
@@ -208,6 +277,17 @@ read_ca(const struct tls_pki_pem *pem, X509 **ret_cert, EVP_PKEY **ret_key,
 	return 0;
 }
 
+/* What both kinds of leaf have, up to the names they go by. */
+static int
+add_leaf_exts(X509 *cert, X509 *ca, unsigned usage)
+{
+	return X509_set_issuer_name(cert, X509_get_subject_name(ca)) == 1 &&
+	       add_ext(cert, ca, NID_authority_key_identifier, "keyid") &&
+	       add_ext(cert, ca, NID_basic_constraints, "critical,CA:FALSE") &&
+	       add_ext(cert, ca, NID_key_usage, "critical,digitalSignature") &&
+	       add_ext(cert, ca, NID_ext_key_usage, usage_text(usage));
+}
+
 int
 tls_pki_make_node(const struct tls_pki_pem *ca_pem,
 		  const struct tls_pki_node *node, struct tls_pki_pem *ret,
@@ -224,15 +304,75 @@ tls_pki_make_node(const struct tls_pki_pem *ca_pem,
 		return -1;
 	/* The name that counts is the URI; a subject is there for people. */
 	cert = begin_cert(&node->validity, "ferry node", &key);
-	if (cert == NULL ||
-	    X509_set_issuer_name(cert, X509_get_subject_name(ca)) != 1 ||
-	    !add_ext(cert, ca, NID_authority_key_identifier, "keyid") ||
-	    !add_ext(cert, ca, NID_basic_constraints, "critical,CA:FALSE") ||
-	    !add_ext(cert, ca, NID_key_usage, "critical,digitalSignature") ||
-	    !add_ext(cert, ca, NID_ext_key_usage, usage_text(node->usage)) ||
+	if (cert == NULL || !add_leaf_exts(cert, ca, node->usage) ||
 	    !add_uri(cert, uri) || X509_sign(cert, ca_key, EVP_sha256()) == 0)
 		return ossl_err(err, ERR_INTERNAL,
 				"cannot make a certificate for '%.100s'",
 				node->node);
+	return to_pem(cert, key, ret, err);
+}
+
+static int
+add_organizations(X509 *cert, const char *const *names)
+{
+	for (; names != NULL && *names != NULL; names++) {
+		if (!add_name_entry(cert, "O", *names))
+			return 0;
+	}
+	return 1;
+}
+
+static int
+check_name(const char *what, const char *name, struct err *err)
+{
+	size_t len = strlen(name);
+
+	if (len == 0 || len > TLS_PKI_NAME_MAX)
+		return err_set(err, ERR_INVALID,
+			       "%s '%.64s' must have 1 to %d characters", what,
+			       name, TLS_PKI_NAME_MAX);
+	return 0;
+}
+
+static int
+check_subject(const struct tls_pki_subject *subject, struct err *err)
+{
+	const char *const *o = subject->organizations;
+	const char *const *n = subject->names;
+
+	if (check_name("common name", subject->common_name, err) == -1)
+		return -1;
+	for (; o != NULL && *o != NULL; o++) {
+		if (check_name("organization", *o, err) == -1)
+			return -1;
+	}
+	for (; n != NULL && *n != NULL; n++) {
+		if (check_name("host name", *n, err) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+int
+tls_pki_make_cert(const struct tls_pki_pem *ca_pem,
+		  const struct tls_pki_subject *subject,
+		  struct tls_pki_pem *ret, struct err *err)
+{
+	AUTO(ossl_pkey_free) EVP_PKEY *ca_key = NULL;
+	AUTO(ossl_pkey_free) EVP_PKEY *key = NULL;
+	AUTO(ossl_x509_free) X509 *ca = NULL;
+	AUTO(ossl_x509_free) X509 *cert = NULL;
+
+	if (check_subject(subject, err) == -1 ||
+	    read_ca(ca_pem, &ca, &ca_key, err) == -1)
+		return -1;
+	cert = begin_cert(&subject->validity, subject->common_name, &key);
+	if (cert == NULL || !add_organizations(cert, subject->organizations) ||
+	    !add_leaf_exts(cert, ca, subject->usage) ||
+	    !add_hosts(cert, subject->names) ||
+	    X509_sign(cert, ca_key, EVP_sha256()) == 0)
+		return ossl_err(err, ERR_INTERNAL,
+				"cannot make a certificate for '%.100s'",
+				subject->common_name);
 	return to_pem(cert, key, ret, err);
 }

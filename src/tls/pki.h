@@ -48,12 +48,14 @@ struct tls_pki_node {
 	unsigned usage;
 };
 
+#define TLS_PKI_NAME_MAX 300 /* characters of each name in a subject */
+
 /*
  * A server by its names, or a user as Kubernetes reads it: the common name is
  * the user, the organizations are its groups.
  */
 struct tls_pki_subject {
-	const char *common_name;          /* 1 to 64 characters */
+	const char *common_name;          /* never empty */
 	const char *const *organizations; /* ended by NULL; NULL: none */
 	const char *const *names; /* DNS or IP; ended by NULL; NULL: none */
 	struct tls_pki_validity validity;

@@ -123,12 +123,68 @@ test_a_broken_ca_or_name_makes_nothing(void **state)
 	tls_pki_pem_done(&other);
 }
 
+static void
+test_a_user_certificate_names_user_groups_and_hosts(void **state)
+{
+	static const char *const groups[] = { "system:masters", "ops, DNS:x",
+					      NULL };
+	static const char *const hosts[] = { "kubernetes.default.svc",
+					     "10.96.0.1", "2001:db8::1", NULL };
+	struct tls_pki_subject spec = {
+		/* Longer than the 64 characters of X.520. */
+		.common_name = "system:node:a-node-with-a-name-that-is-longer-"
+			       "than-most-names-of-nodes-are.example.com",
+		.organizations = groups,
+		.names = hosts,
+		.validity = { 1500000000, 1600000000 },
+		.usage = TLS_PKI_CLIENT,
+	};
+	struct tls_pki_pem ca = { 0 };
+	struct tls_pki_pem pem = { 0 };
+	char text[200];
+	struct err err;
+	X509 *cert;
+
+	(void)state;
+	make_ca(&ca);
+	assert_int_equal(tls_pki_make_cert(&ca, &spec, &pem, &err), 0);
+	cert = parse(&pem);
+	assert_true(X509_NAME_get_text_by_NID(X509_get_subject_name(cert),
+					      NID_commonName, text,
+					      sizeof(text)) > 0);
+	assert_string_equal(text, spec.common_name);
+	assert_true(X509_NAME_get_text_by_NID(X509_get_subject_name(cert),
+					      NID_organizationName, text,
+					      sizeof(text)) > 0);
+	assert_string_equal(text, "system:masters");
+	assert_int_equal(X509_NAME_entry_count(X509_get_subject_name(cert)), 3);
+	assert_int_equal(
+		X509_check_host(cert, "kubernetes.default.svc", 0, 0, NULL), 1);
+	assert_int_equal(X509_check_ip_asc(cert, "10.96.0.1", 0), 1);
+	assert_int_equal(X509_check_ip_asc(cert, "2001:db8::1", 0), 1);
+	assert_int_equal(X509_check_ip_asc(cert, "10.96.0.2", 0), 0);
+	assert_int_equal(X509_check_purpose(cert, X509_PURPOSE_SSL_CLIENT, 0),
+			 1);
+	assert_int_equal(X509_check_purpose(cert, X509_PURPOSE_SSL_SERVER, 0),
+			 0);
+	X509_free(cert);
+	tls_pki_pem_done(&pem);
+
+	spec.common_name = "";
+	assert_int_equal(tls_pki_make_cert(&ca, &spec, &pem, &err), -1);
+	assert_int_equal(err.kind, ERR_INVALID);
+	assert_null(pem.cert);
+	tls_pki_pem_done(&ca);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			test_a_node_certificate_says_what_was_asked_for),
+		cmocka_unit_test(
+			test_a_user_certificate_names_user_groups_and_hosts),
 		cmocka_unit_test(test_a_use_can_be_left_out),
 		cmocka_unit_test(test_a_broken_ca_or_name_makes_nothing),
 	};
