@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLUSTER_ADMIT_PLUGINS_H
+#define CLUSTER_ADMIT_PLUGINS_H
+
+/*
+ * plugins - the part of admission that needs nobody else: which plugin looks
+ * at which request, in Kubernetes' order.
+ *
+ *   LimitRanger, ServiceAccount, DefaultTolerationSeconds, Priority for new
+ *   pods; DefaultStorageClass and LimitRanger for claims; Priority for
+ *   PriorityClasses; NodeRestriction for all that nodes write
+ *
+ * Threading: only from the loop's thread.
+ */
+
+#include <stdbool.h>
+
+struct admission_request;
+struct authz;
+struct plugins;
+struct status;
+struct store;
+
+/* authz may be NULL, see admission.h. */
+struct plugins *plugins_new(struct store *store, struct authz *authz);
+void plugins_free(struct plugins *plugins);
+
+/* Whether plugins_mutate() would refuse only because something is about to be
+ * made: ask again when a ServiceAccount has appeared. */
+bool plugins_must_wait(struct plugins *plugins,
+		       const struct admission_request *req);
+
+/* Changes the object in place. 0, or -1 with the answer. What was changed
+ * before stays changed: running it again on the same object is fine. */
+int plugins_mutate(struct plugins *plugins, struct admission_request *req,
+		   struct status *st);
+/* Looks only. */
+int plugins_validate(struct plugins *plugins,
+		     const struct admission_request *req, struct status *st);
+
+#endif
