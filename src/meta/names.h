@@ -45,10 +45,7 @@ void name_check(enum name_rule rule, const char *value,
 void name_check_field(enum name_rule rule, const char *value, const char *field,
 		      struct causes *causes);
 
-/*
- * Whether name can follow prefix when the server completes a generateName
- * later is checked as Kubernetes does: with its trailing dash masked.
- */
+/* The same for a generateName, which may end as a name may not: with a dash. */
 void name_check_prefix(enum name_rule rule, const char *prefix,
 		       const char *field, struct causes *causes);
 
