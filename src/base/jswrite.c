@@ -21,13 +21,18 @@ struct frame {
 	size_t keys; /* of an object: where its keys begin */
 };
 
-struct writer {
-	struct buf *buf;
-	const struct js_style *style;
+struct walk {
+	const struct js_visitor *visitor;
+	void *arg;
 	struct frame *frames;
 	size_t depth, size;
 	const char **keys; /* of all objects in frames */
 	size_t key_count, key_size;
+};
+
+struct writer {
+	struct buf *buf;
+	const struct js_style *style;
 };
 
 const struct js_style js_style_json = {
@@ -142,38 +147,6 @@ js_write_string(struct buf *buf, const char *s, size_t len)
 	(void)buf_append(buf, "\"", 1);
 }
 
-static void
-write_scalar(struct writer *w, const json_t *value)
-{
-	char number[JS_NUMBER_SIZE];
-
-	switch (json_typeof(value)) {
-	case JSON_STRING:
-		w->style->string(w->buf, json_string_value(value),
-				 json_string_length(value));
-		break;
-	case JSON_INTEGER:
-		(void)buf_printf(w->buf, "%lld", json_integer_value(value));
-		break;
-	case JSON_REAL:
-		(void)buf_append_str(
-			w->buf, js_number_text(json_real_value(value), number));
-		break;
-	case JSON_TRUE:
-		(void)buf_append(w->buf, "true", 4);
-		break;
-	case JSON_FALSE:
-		(void)buf_append(w->buf, "false", 5);
-		break;
-	case JSON_OBJECT:
-	case JSON_ARRAY:
-	case JSON_NULL:
-	default:
-		(void)buf_append_str(w->buf, w->style->null);
-		break;
-	}
-}
-
 static int
 compare_keys(const void *a, const void *b)
 {
@@ -204,7 +177,7 @@ sort_keys(const char **keys, size_t n)
 }
 
 static void
-collect_keys(struct writer *w, struct frame *frame)
+collect_keys(struct walk *w, struct frame *frame)
 {
 	const char *key;
 	json_t *member;
@@ -219,11 +192,12 @@ collect_keys(struct writer *w, struct frame *frame)
 	/* The macro casts const away, as jansson's interface wants it. */
 	json_object_foreach((json_t *)(uintptr_t)frame->value, key, member)
 		w->keys[w->key_count++] = key;
-	sort_keys(w->keys + frame->keys, frame->count);
+	if (frame->count > 1)
+		sort_keys(w->keys + frame->keys, frame->count);
 }
 
 static void
-open_container(struct writer *w, const json_t *value)
+open_container(struct walk *w, const json_t *value)
 {
 	struct frame *frame;
 
@@ -233,56 +207,49 @@ open_container(struct writer *w, const json_t *value)
 	}
 	frame = &w->frames[w->depth++];
 	*frame = (struct frame){ .value = value };
-	if (json_is_object(value)) {
-		(void)buf_append_str(w->buf, w->style->object_open);
+	w->visitor->open(w->arg, value);
+	if (json_is_object(value))
 		collect_keys(w, frame);
-	} else {
-		(void)buf_append_str(w->buf, w->style->array_open);
+	else
 		frame->count = json_array_size(value);
-	}
 }
 
 static void
-close_container(struct writer *w)
+close_container(struct walk *w)
 {
 	struct frame *frame = &w->frames[--w->depth];
 
-	if (json_is_object(frame->value)) {
-		(void)buf_append(w->buf, "}", 1);
+	if (json_is_object(frame->value))
 		w->key_count = frame->keys;
-	} else {
-		(void)buf_append_str(w->buf, w->style->array_close);
-	}
+	w->visitor->close(w->arg, frame->value);
 }
 
-/* The next value inside the innermost container, with what precedes it. */
 static const json_t *
-next_value(struct writer *w, struct frame *frame)
+next_value(struct walk *w, struct frame *frame)
 {
 	size_t i = frame->next++;
 	const char *key;
 
-	if (i > 0)
-		(void)buf_append_str(w->buf, w->style->separator);
-	if (!json_is_object(frame->value))
+	if (!json_is_object(frame->value)) {
+		w->visitor->item(w->arg, i);
 		return json_array_get(frame->value, i);
+	}
 	key = w->keys[frame->keys + i];
-	w->style->string(w->buf, key, strlen(key));
-	(void)buf_append(w->buf, ":", 1);
+	w->visitor->member(w->arg, key, i);
 	return json_object_get(frame->value, key);
 }
 
 void
-js_write(struct buf *buf, const json_t *value, const struct js_style *style)
+js_walk(const json_t *value, const struct js_visitor *visitor, void *arg)
 {
-	struct writer w = { .buf = buf, .style = style };
+	struct walk w = { .visitor = visitor, .arg = arg };
 	const json_t *at = value;
 
 	for (;;) {
 		if (json_is_object(at) || json_is_array(at))
 			open_container(&w, at);
 		else
-			write_scalar(&w, at);
+			visitor->scalar(arg, at);
 		while (w.depth > 0 && w.frames[w.depth - 1].next ==
 					      w.frames[w.depth - 1].count)
 			close_container(&w);
@@ -292,4 +259,91 @@ js_write(struct buf *buf, const json_t *value, const struct js_style *style)
 	}
 	free(w.frames);
 	free(w.keys);
+}
+
+static void
+write_open(void *arg, const json_t *container)
+{
+	struct writer *w = arg;
+
+	(void)buf_append_str(w->buf, json_is_object(container)
+					     ? w->style->object_open
+					     : w->style->array_open);
+}
+
+static void
+write_close(void *arg, const json_t *container)
+{
+	struct writer *w = arg;
+
+	(void)buf_append_str(w->buf, json_is_object(container)
+					     ? "}"
+					     : w->style->array_close);
+}
+
+static void
+write_item(void *arg, size_t n)
+{
+	struct writer *w = arg;
+
+	if (n > 0)
+		(void)buf_append_str(w->buf, w->style->separator);
+}
+
+static void
+write_member(void *arg, const char *key, size_t n)
+{
+	struct writer *w = arg;
+
+	write_item(w, n);
+	w->style->string(w->buf, key, strlen(key));
+	(void)buf_append(w->buf, ":", 1);
+}
+
+static void
+write_scalar(void *arg, const json_t *value)
+{
+	struct writer *w = arg;
+	char number[JS_NUMBER_SIZE];
+
+	switch (json_typeof(value)) {
+	case JSON_STRING:
+		w->style->string(w->buf, json_string_value(value),
+				 json_string_length(value));
+		break;
+	case JSON_INTEGER:
+		(void)buf_printf(w->buf, "%lld", json_integer_value(value));
+		break;
+	case JSON_REAL:
+		(void)buf_append_str(
+			w->buf, js_number_text(json_real_value(value), number));
+		break;
+	case JSON_TRUE:
+		(void)buf_append(w->buf, "true", 4);
+		break;
+	case JSON_FALSE:
+		(void)buf_append(w->buf, "false", 5);
+		break;
+	case JSON_OBJECT:
+	case JSON_ARRAY:
+	case JSON_NULL:
+	default:
+		(void)buf_append_str(w->buf, w->style->null);
+		break;
+	}
+}
+
+void
+js_write(struct buf *buf, const json_t *value, const struct js_style *style)
+{
+	static const struct js_visitor visitor = {
+		.open = write_open,
+		.member = write_member,
+		.item = write_item,
+		.scalar = write_scalar,
+		.close = write_close,
+	};
+	struct writer w = { .buf = buf, .style = style };
+
+	js_walk(value, &visitor, &w);
 }

@@ -3,11 +3,11 @@
 #define BASE_JSWRITE_H
 
 /*
- * jswrite - JSON values as text with the members of objects in order.
+ * jswrite - walks over a JSON value with the members of objects in order, and
+ * writes it.
  *
- * The walk over a value is here once; a style says how the pieces look, so
- * that other notations than JSON can use it. It does not recurse and takes any
- * depth. Threading: any thread, with values of its own.
+ * The walk is here once, for whoever turns a value into some text. It does not
+ * recurse and takes any depth. Threading: any thread, with values of its own.
  */
 
 #include <stddef.h>
@@ -15,6 +15,19 @@
 #include "base/buf.h"
 #include "base/js.h"
 
+/* What js_walk() calls, each with its arg. The value must not be changed. */
+struct js_visitor {
+	void (*open)(void *arg, const json_t *container);
+	/* Before each member's value and each item; n counts from 0. */
+	void (*member)(void *arg, const char *key, size_t n);
+	void (*item)(void *arg, size_t n);
+	void (*scalar)(void *arg, const json_t *value);
+	void (*close)(void *arg, const json_t *container);
+};
+
+void js_walk(const json_t *value, const struct js_visitor *visitor, void *arg);
+
+/* How js_write() writes: JSON, or a notation that is built alike. */
 struct js_style {
 	const char *object_open; /* closed by "}" */
 	const char *array_open;
