@@ -65,13 +65,11 @@ struct store_config {
 struct store *store_open(const struct store_config *config, struct err *err);
 
 /*
- * Commits what is pending, calls who waits, and frees everything. All
- * subscriptions must have ended; objects may live on. NULL is fine.
+ * Commits what is pending, calls who waits, and frees everything but objects
+ * that somebody else refers to. All subscriptions must have ended. NULL is
+ * fine.
  */
 void store_close(struct store *store);
-
-/* A UUID, made with the store and kept for good. */
-const char *store_uid(const struct store *store);
 
 /* The same one for the same names; made on first use. group is "" for core. */
 struct collection *store_collection(struct store *store, const char *group,
@@ -158,8 +156,9 @@ void store_when_durable(struct store *store,
 			void (*fn)(const struct err *err, void *arg),
 			void *arg);
 
-/* Waits until everything is durable, and does what the loop would have done
- * then: events, callbacks. -1 when the writes were taken back. */
+/* Waits until everything written so far is durable, and does what the loop
+ * would have done then: events, callbacks; so it must not be called from those.
+ * -1 when the writes were taken back. */
 int store_flush(struct store *store, struct err *err);
 
 enum event_type {

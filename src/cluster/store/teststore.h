@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLUSTER_STORE_TESTSTORE_H
+#define CLUSTER_STORE_TESTSTORE_H
+
+/*
+ * teststore - a store in a directory of its own, for the tests of the store.
+ *
+ * Objects have a value in their spec, which is how tests tell states apart.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "cluster/store/object.h"
+#include "cluster/store/store.h"
+
+struct world {
+	char dir[64];
+	struct loop *loop;
+	struct store_config config;
+	struct store *store;
+	struct collection *pods;
+	struct collection *nodes;
+	int result; /* of world_settle() */
+	struct err err;
+};
+
+/* For cmocka: a world with an open, empty store. */
+int world_set_up(void **state);
+int world_tear_down(void **state);
+
+/* Fails the test when it cannot be opened. */
+void world_open(struct world *w);
+void world_close(struct world *w);
+void world_reopen(struct world *w);
+
+/* "DIR/name"; valid until the next call. */
+const char *world_path(const struct world *w, const char *name);
+
+/* The uid is "uid-NS-NAME". */
+struct object *world_object(const struct world *w, struct collection *c,
+			    const char *ns, const char *name,
+			    const char *value);
+void world_put(struct world *w, struct collection *c, const char *ns,
+	       const char *name, const char *value);
+void world_remove(struct world *w, struct collection *c, const char *ns,
+		  const char *name);
+
+/* Runs the loop until everything is durable, or taken back: -1, w->err. */
+int world_settle(struct world *w);
+
+/* The value of an object: points into its text, up to a quote. */
+void assert_value(const struct object *object, const char *value);
+
+/* "ns/name=value ns/name=value ..." of a list, which is released. */
+void assert_list(struct object **objects, size_t count, const char *text);
+
+#endif
