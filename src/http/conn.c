@@ -1,0 +1,702 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "http/internal.h"
+
+#define READ_SIZE 16384
+#define US_PER_MS UINT64_C(1000)
+#define DISCARD_SIZE (1024 * 1024)
+/* A peer that vanished without a word is found within two minutes. */
+#define KEEPALIVE_IDLE_S 60
+#define KEEPALIVE_STEP_S 15
+#define KEEPALIVE_COUNT 4
+
+static const char plain_answer[] =
+	"HTTP/1.0 400 Bad Request\r\n\r\n"
+	"Client sent an HTTP request to an HTTPS server.\n";
+
+/* Whether more input can be taken now. */
+static bool
+may_read(const struct conn *c)
+{
+	if (c->state == CONN_READING && (c->in_body || c->out.len == 0))
+		return true;
+	return (c->state == CONN_READING || c->state == CONN_ANSWERING) &&
+	       c->in.len - c->in_used < HTTP_INPUT_MAX;
+}
+
+static bool
+is_waiting(const struct conn *c)
+{
+	return c->state == CONN_READING && !c->in_body && c->out.len == 0 &&
+	       c->in.len == c->in_used;
+}
+
+static enum conn_wait
+wait_of(const struct conn *c)
+{
+	switch (c->state) {
+	case CONN_HANDSHAKE:
+		return CONN_WAIT_HANDSHAKE;
+	case CONN_READING:
+		if (c->in_body)
+			return CONN_WAIT_BODY;
+		if (c->out.len > 0)
+			return CONN_WAIT_TAKER;
+		if (c->in.len > c->in_used)
+			return CONN_WAIT_HEAD;
+		return c->served ? CONN_WAIT_NEXT : CONN_WAIT_FIRST;
+	case CONN_ANSWERING:
+		if (c->stuffed)
+			return CONN_WAIT_PROBE;
+		return c->out.len > 0 ? CONN_WAIT_TAKER : CONN_WAIT_NOTHING;
+	case CONN_CLOSING:
+		return CONN_WAIT_TAKER;
+	case CONN_LINGERING:
+		return CONN_WAIT_LINGER;
+	case CONN_BROKEN:
+		break;
+	}
+	return CONN_WAIT_NOTHING;
+}
+
+static unsigned
+wait_ms(const struct conn *c, enum conn_wait wait)
+{
+	const struct http_limits *l = &c->server->limits;
+
+	switch (wait) {
+	case CONN_WAIT_HANDSHAKE:
+		return l->handshake_ms;
+	case CONN_WAIT_FIRST:
+	case CONN_WAIT_HEAD:
+		return l->header_ms;
+	case CONN_WAIT_NEXT:
+		return l->idle_ms;
+	case CONN_WAIT_BODY:
+		return l->body_ms;
+	case CONN_WAIT_TAKER:
+		return l->write_ms;
+	case CONN_WAIT_PROBE:
+		return HTTP_PROBE_MS;
+	case CONN_WAIT_LINGER:
+		return HTTP_LINGER_MS;
+	case CONN_WAIT_NOTHING:
+		break;
+	}
+	return 0;
+}
+
+/* The timer runs from the moment it began to wait for this. */
+static void
+set_timer(struct conn *c)
+{
+	enum conn_wait wait = wait_of(c);
+
+	if (wait == c->wait)
+		return;
+	c->wait = wait;
+	if (wait == CONN_WAIT_NOTHING)
+		loop_timer_stop(c->timer);
+	else
+		loop_timer_start(c->timer, wait_ms(c, wait) * US_PER_MS);
+}
+
+static void
+set_interest(struct conn *c)
+{
+	unsigned want = 0;
+
+	switch (c->state) {
+	case CONN_HANDSHAKE:
+	case CONN_LINGERING:
+		want = c->blocked ? LOOP_WRITE : LOOP_READ;
+		break;
+	case CONN_READING:
+	case CONN_ANSWERING:
+		if (may_read(c))
+			want |= LOOP_READ;
+		else
+			c->stuffed = true;
+		if (c->blocked || c->read_wants_write)
+			want |= LOOP_WRITE;
+		if (c->write_wants_read)
+			want |= LOOP_READ;
+		break;
+	case CONN_CLOSING:
+		want = c->write_wants_read ? LOOP_READ : LOOP_WRITE;
+		break;
+	case CONN_BROKEN:
+		break;
+	}
+	loop_io_want(c->io, want);
+}
+
+/* Brings the loop in line with the state, once nobody above changes it. */
+static void
+settle(struct conn *c)
+{
+	if (c->busy > 0 || c->fd == -1)
+		return;
+	if (c->in_used == c->in.len) {
+		/* Idle connections are many and hold no buffer. */
+		buf_done(&c->in);
+		c->in_used = 0;
+	}
+	if (c->server->draining && is_waiting(c))
+		conn_break(c, false);
+	set_interest(c);
+	set_timer(c);
+	server_set_idle(c, is_waiting(c));
+}
+
+void
+conn_release(struct conn *c)
+{
+	if (c->fd != -1) {
+		c->server->stats.answering--;
+		return;
+	}
+	if (c->busy > 0 || c->req != NULL)
+		return;
+	tls_https_conn_free(c->tls);
+	free(c);
+}
+
+static void
+close_socket(struct conn *c, bool reset)
+{
+	static const struct linger at_once = { .l_onoff = 1 };
+
+	if (reset)
+		(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &at_once,
+				 sizeof(at_once));
+	(void)close(c->fd);
+	c->fd = -1;
+}
+
+static void
+tell_gone(struct request *req)
+{
+	void (*fn)(struct http_request * pub, void *arg) = req->on_close;
+
+	req->on_close = NULL;
+	req->on_drain = NULL;
+	if (fn != NULL)
+		fn(&req->pub, req->on_close_arg);
+}
+
+void
+conn_cut(struct conn *c, bool reset)
+{
+	struct request *req = c->req;
+	bool handed = c->state == CONN_ANSWERING || c->state == CONN_BROKEN;
+
+	if (c->fd == -1)
+		return;
+	if (!reset && !c->reset && c->state != CONN_HANDSHAKE)
+		tls_https_close_notify(c->tls);
+	server_forget(c);
+	loop_io_free(c->io);
+	loop_timer_free(c->timer);
+	close_socket(c, reset || c->reset);
+	outq_done(&c->out);
+	buf_done(&c->in);
+	c->state = CONN_BROKEN;
+	c->busy++;
+	if (req != NULL && handed) {
+		c->server->stats.answering--;
+		tell_gone(req);
+	} else {
+		request_free(req);
+		c->req = NULL;
+	}
+	c->busy--;
+	conn_release(c);
+}
+
+void
+conn_break(struct conn *c, bool reset)
+{
+	/* A request that is still being read has nobody who waits for it. */
+	if (c->state != CONN_ANSWERING) {
+		request_free(c->req);
+		c->req = NULL;
+	}
+	c->state = CONN_BROKEN;
+	c->reset = reset;
+	outq_done(&c->out);
+	server_kick(c, true);
+}
+
+/* Leaves conn alone unless it is the last use of it on the stack. */
+static void
+leave(struct conn *c)
+{
+	c->busy--;
+	if (c->busy > 0)
+		return;
+	if (c->fd == -1)
+		conn_release(c);
+	else if (c->state == CONN_BROKEN)
+		conn_cut(c, false);
+	else
+		settle(c);
+}
+
+/* All was said; what the client still says is dropped until it closes. */
+static void
+start_lingering(struct conn *c)
+{
+	if (c->state != CONN_HANDSHAKE)
+		tls_https_close_notify(c->tls);
+	(void)shutdown(c->fd, SHUT_WR);
+	buf_done(&c->in);
+	c->in_used = 0;
+	c->blocked = false;
+	c->state = CONN_LINGERING;
+}
+
+static void
+linger(struct conn *c)
+{
+	ssize_t n = recv(c->fd, NULL, DISCARD_SIZE, MSG_TRUNC | MSG_DONTWAIT);
+
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0)
+		c->lingered += (size_t)n;
+	if (n <= 0 || c->lingered > HTTP_LINGER_BYTES)
+		conn_cut(c, true);
+}
+
+/* Sends until there is no output or no room; false when the socket failed. */
+static bool
+send_output(struct conn *c)
+{
+	const char *data;
+	struct err err;
+	size_t len;
+
+	while ((data = outq_peek(&c->out, &len)) != NULL) {
+		switch (tls_https_write(c->tls, data, len, &len, &err)) {
+		case TLS_HTTPS_OK:
+			outq_consume(&c->out, len);
+			c->server->stats.sent_bytes += len;
+			c->progress_ms = 0;
+			break;
+		case TLS_HTTPS_WANT_WRITE:
+			c->blocked = true;
+			return true;
+		case TLS_HTTPS_WANT_READ:
+			c->write_wants_read = true;
+			return true;
+		case TLS_HTTPS_CLOSED:
+		case TLS_HTTPS_PLAIN:
+		case TLS_HTTPS_FAILED:
+			return false;
+		}
+	}
+	return true;
+}
+
+void
+conn_flush(struct conn *c)
+{
+	const struct request *req = c->req;
+
+	if (c->blocked || c->write_wants_read || c->state == CONN_BROKEN)
+		return;
+	if (!send_output(c)) {
+		conn_break(c, false);
+		return;
+	}
+	if (c->out.len > 0 && c->progress_ms == 0)
+		c->progress_ms = loop_now_ms();
+	if (req != NULL && req->on_drain != NULL &&
+	    c->out.len <= req->drain_below)
+		server_kick(c, true);
+	if (c->state == CONN_CLOSING && c->out.len == 0)
+		start_lingering(c);
+	settle(c);
+}
+
+void
+conn_answered(struct conn *c, bool close)
+{
+	if (c->state == CONN_ANSWERING)
+		c->server->stats.answering--;
+	c->state = close ? CONN_CLOSING : CONN_READING;
+	c->in_body = false;
+	c->served = true;
+	/* The wait for the next request begins anew. */
+	c->wait = CONN_WAIT_NOTHING;
+	conn_flush(c);
+	/* In the loop of process() that goes on by itself. */
+	if (c->busy == 0 && c->state == CONN_READING && c->out.len == 0 &&
+	    (c->stuffed || c->in.len > c->in_used))
+		server_kick(c, true);
+	settle(c);
+}
+
+static void
+dispatch(struct conn *c)
+{
+	struct http_server *s = c->server;
+	struct request *req = c->req;
+
+	c->in_body = false;
+	c->state = CONN_ANSWERING;
+	server_set_idle(c, false);
+	req->pub.body = (const char *)req->body.data;
+	req->pub.body_len = req->body.len;
+	s->stats.requests++;
+	s->stats.answering++;
+	s->handle(&req->pub, s->arg);
+}
+
+/* The API answers this one itself; what follows cannot be told from it. */
+static void
+dispatch_too_large(struct conn *c)
+{
+	buf_done(&c->req->body);
+	c->req->pub.too_large = true;
+	c->req->close = true;
+	dispatch(c);
+}
+
+/* Takes what is there of the body; false when more must come first. */
+static bool
+take_body(struct conn *c)
+{
+	const char *data = (const char *)c->in.data + c->in_used;
+	size_t len = c->in.len - c->in_used;
+	size_t used = 0;
+
+	if (!c->chunked) {
+		used = len < c->body_left ? len : (size_t)c->body_left;
+		(void)buf_append(&c->req->body, data, used);
+		c->in_used += used;
+		c->body_left -= used;
+		if (c->body_left > 0)
+			return false;
+		dispatch(c);
+		return true;
+	}
+	switch (chunk_feed(&c->chunk, data, len, &c->req->body, &used)) {
+	case CHUNK_MORE:
+		c->in_used += used;
+		return false;
+	case CHUNK_COMPLETE:
+		c->in_used += used;
+		dispatch(c);
+		return true;
+	case CHUNK_TOO_LARGE:
+		dispatch_too_large(c);
+		return true;
+	case CHUNK_BAD:
+		break;
+	}
+	reply_refuse(c, 400);
+	return false;
+}
+
+static bool
+take_request(struct conn *c, const struct head *head)
+{
+	c->chunked = head->chunked;
+	c->body_left = head->length;
+	c->chunk = (struct chunk){ 0 };
+	if (head->length > c->server->limits.body_bytes) {
+		dispatch_too_large(c);
+		return true;
+	}
+	if (!head->chunked && head->length == 0) {
+		dispatch(c);
+		return true;
+	}
+	c->in_body = true;
+	/* Not when it did not wait for that. */
+	if (head->expects && c->in.len == c->in_used)
+		reply_continue(c);
+	return true;
+}
+
+/* Takes a head off the input; false when more must come first. */
+static bool
+take_head(struct conn *c)
+{
+	const char *data = (const char *)c->in.data + c->in_used;
+	size_t len = c->in.len - c->in_used;
+	size_t max = c->server->limits.header_bytes;
+	size_t n = len > 0 ? head_end(data, len, &c->scanned) : 0;
+	struct head head;
+	int code;
+
+	if (n > max || (n == 0 && len > max)) {
+		reply_refuse(c, 431);
+		return false;
+	}
+	if (n == 0)
+		return false;
+	c->scanned = 0;
+	c->in_used += n;
+	c->req = request_new(c, data, n, &head, &code);
+	if (c->req == NULL) {
+		reply_refuse(c, code);
+		return false;
+	}
+	return take_request(c, &head);
+}
+
+/* Handles as many whole requests as are here. */
+static void
+process(struct conn *c)
+{
+	while (c->state == CONN_READING) {
+		if (c->in_body) {
+			if (!take_body(c))
+				return;
+			continue;
+		}
+		if (c->out.len > 0)
+			return;
+		if (c->turn++ == HTTP_TURN_REQUESTS) {
+			c->put_off = true;
+			server_kick(c, true);
+			return;
+		}
+		if (!take_head(c))
+			return;
+	}
+}
+
+/* The client has ended its direction, or broke the protocol. */
+static void
+end_of_input(struct conn *c)
+{
+	/* Someone who closes behind the question still gets the answer. */
+	if (c->state == CONN_READING && !c->in_body && c->out.len > 0)
+		c->state = CONN_CLOSING;
+	else
+		conn_break(c, false);
+}
+
+/* Reads a piece; false when there is none now. */
+static bool
+read_piece(struct conn *c)
+{
+	struct err err;
+	uint8_t *room;
+	size_t len;
+
+	if (c->in_used > 0) {
+		buf_consume(&c->in, c->in_used);
+		c->in_used = 0;
+	}
+	room = buf_reserve(&c->in, READ_SIZE);
+	assert(room != NULL);
+	c->read_wants_write = false;
+	switch (tls_https_read(c->tls, room, READ_SIZE, &len, &err)) {
+	case TLS_HTTPS_OK:
+		buf_commit(&c->in, len);
+		return true;
+	case TLS_HTTPS_WANT_WRITE:
+		c->read_wants_write = true;
+		return false;
+	case TLS_HTTPS_WANT_READ:
+		c->stuffed = false;
+		return false;
+	case TLS_HTTPS_CLOSED:
+	case TLS_HTTPS_PLAIN:
+	case TLS_HTTPS_FAILED:
+		break;
+	}
+	end_of_input(c);
+	return false;
+}
+
+/* Only from the loop: it calls handlers, and may free conn when it leaves. */
+static void
+read_input(struct conn *c)
+{
+	c->turn = 0;
+	c->put_off = false;
+	process(c);
+	while (!c->put_off && may_read(c) && read_piece(c))
+		process(c);
+}
+
+static void
+shake_hands(struct conn *c)
+{
+	struct err err = { 0 };
+
+	c->blocked = false;
+	switch (tls_https_handshake(c->tls, &err)) {
+	case TLS_HTTPS_OK:
+		c->state = CONN_READING;
+		/* The first request may have come with the handshake. */
+		read_input(c);
+		return;
+	case TLS_HTTPS_WANT_READ:
+		return;
+	case TLS_HTTPS_WANT_WRITE:
+		c->blocked = true;
+		return;
+	case TLS_HTTPS_PLAIN:
+		(void)send(c->fd, plain_answer, sizeof(plain_answer) - 1,
+			   MSG_NOSIGNAL | MSG_DONTWAIT);
+		c->server->stats.tls_failed++;
+		start_lingering(c);
+		return;
+	case TLS_HTTPS_CLOSED:
+		break;
+	case TLS_HTTPS_FAILED:
+		c->server->stats.tls_failed++;
+		log_debug(NULL, "%s: %s", c->remote, err.text);
+		break;
+	}
+	conn_break(c, false);
+}
+
+static void
+on_ready(unsigned ready, void *arg)
+{
+	struct conn *c = arg;
+
+	if (c->state == CONN_LINGERING) {
+		linger(c);
+		return;
+	}
+	c->busy++;
+	if (c->state == CONN_HANDSHAKE) {
+		shake_hands(c);
+		leave(c);
+		return;
+	}
+	if (ready == LOOP_WRITE || c->write_wants_read) {
+		c->blocked = false;
+		c->write_wants_read = false;
+		conn_flush(c);
+	}
+	if (c->state == CONN_READING || c->state == CONN_ANSWERING)
+		read_input(c);
+	leave(c);
+}
+
+void
+conn_run(struct conn *c)
+{
+	struct request *req;
+
+	c->busy++;
+	conn_flush(c);
+	req = c->req;
+	if (c->state == CONN_ANSWERING && req->on_drain != NULL &&
+	    c->out.len <= req->drain_below) {
+		void (*fn)(struct http_request * pub, void *arg) =
+			req->on_drain;
+
+		req->on_drain = NULL;
+		fn(&req->pub, req->on_drain_arg);
+	}
+	if (c->state == CONN_READING || (c->stuffed && may_read(c)))
+		read_input(c);
+	leave(c);
+}
+
+/* Whether the kernel knows that the client is gone, with input unread. */
+static bool
+is_hung_up(const struct conn *c)
+{
+	struct pollfd p = { .fd = c->fd, .events = POLLRDHUP };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static bool
+takes_nothing(const struct conn *c)
+{
+	return c->out.len > 0 && c->progress_ms != 0 &&
+	       loop_now_ms() - c->progress_ms >= c->server->limits.write_ms;
+}
+
+static void
+on_timer(void *arg)
+{
+	struct conn *c = arg;
+
+	switch (c->wait) {
+	case CONN_WAIT_HEAD:
+	case CONN_WAIT_BODY:
+		c->busy++;
+		reply_refuse(c, 408);
+		leave(c);
+		return;
+	case CONN_WAIT_TAKER:
+	case CONN_WAIT_PROBE:
+		if (takes_nothing(c) ||
+		    (c->wait == CONN_WAIT_PROBE && is_hung_up(c))) {
+			conn_cut(c, true);
+			return;
+		}
+		loop_timer_start(c->timer, wait_ms(c, c->wait) * US_PER_MS);
+		return;
+	case CONN_WAIT_HANDSHAKE:
+	case CONN_WAIT_LINGER:
+		conn_cut(c, true);
+		return;
+	case CONN_WAIT_FIRST:
+	case CONN_WAIT_NEXT:
+		conn_cut(c, false);
+		return;
+	case CONN_WAIT_NOTHING:
+		break;
+	}
+}
+
+static void
+set_option(int fd, int level, int option, int value)
+{
+	/* Not there for sockets that are not TCP; nothing depends on them. */
+	(void)setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+void
+conn_new(struct http_server *server, int fd, const char *remote)
+{
+	struct conn *c = xmalloc0(sizeof(*c));
+
+	c->server = server;
+	c->fd = fd;
+	/* One write is one record is all there is to send: nothing to gather.
+	 */
+	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_STEP_S);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT);
+	(void)strncpy(c->remote, remote, sizeof(c->remote) - 1);
+	c->in = BUF_INIT(server->limits.header_bytes + HTTP_INPUT_MAX +
+			 (size_t)2 * READ_SIZE);
+	c->out.pool = &server->pool;
+	c->tls = tls_https_conn_new(server->tls, fd);
+	c->io = loop_io_new(server->loop, fd, on_ready, c);
+	c->timer = loop_timer_new(server->loop, on_timer, c);
+	LIST_INSERT_HEAD(&server->conns, c, all);
+	server->stats.connections++;
+	settle(c);
+}
