@@ -21,7 +21,6 @@
 #include "cluster/auth/user.h"
 
 struct err;
-struct node_authz;
 struct rbac;
 struct status;
 struct store;
@@ -57,9 +56,8 @@ int authz_require(struct authz *authz, const struct user *user,
 json_t *authz_rules_json(struct authz *authz, const struct user *user,
 			 const char *ns);
 
-/* The parts, for those who check grants and nodes. Borrowed. */
+/* The parts, for those who check grants and contents. Borrowed. */
 struct rbac *authz_rbac(struct authz *authz);
-struct node_authz *authz_nodes(struct authz *authz);
 struct store *authz_store(struct authz *authz);
 
 #endif

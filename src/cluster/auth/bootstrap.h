@@ -12,7 +12,7 @@
  * to false all is left as he made it.
  */
 
-#include <stddef.h>
+#include "base/js.h"
 
 struct err;
 struct store;
@@ -20,5 +20,9 @@ struct store;
 /* Before authz_new() or after, once per start. The writes are in the store's
  * memory; whoever needs them on disk waits as for any other. */
 int bootstrap_apply(struct store *store, struct err *err);
+
+/* The built-in object of this kind and name, a new reference; NULL when there
+ * is none. */
+json_t *bootstrap_find(const char *kind, const char *name);
 
 #endif

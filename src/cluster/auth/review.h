@@ -31,7 +31,7 @@ struct review {
  * The answer to a review of this kind: SelfSubjectAccessReview,
  * SubjectAccessReview, LocalSubjectAccessReview, SelfSubjectRulesReview (group
  * authorization.k8s.io), SelfSubjectReview, TokenReview
- * (authentication.k8s.io). Any other kind is a bug of the caller.
+ * (authentication.k8s.io). Any other kind is a 404.
  */
 int review_answer(const struct review *review, const char *kind,
 		  const json_t *body, json_t **ret, struct status *st);

@@ -15,7 +15,6 @@
 
 #include "base/js.h"
 
-struct authz;
 struct err;
 struct jwt_key;
 struct status;
@@ -40,16 +39,20 @@ int tokens_verify(struct tokens *tokens, const char *token,
 		  json_t **ret_audiences, struct err *err);
 
 /*
+ * Which of the audiences asked for (NULL or empty: the API server's own) are
+ * among those a token is good for (NULL: the API server's own): *ret, a list of
+ * strings and a new reference, or -1 when there are none. tokens may be NULL: a
+ * server that issues no tokens has no audience, and does not look.
+ */
+int tokens_audiences(const struct tokens *tokens, const json_t *good_for,
+		     const json_t *asked, json_t **ret, struct err *err);
+
+/*
  * serviceaccounts/NAME/token: answers a TokenRequest. request is only read; its
  * spec.audiences, spec.expirationSeconds and spec.boundObjectRef count. *ret
  * is the TokenRequest with its status, a new reference.
  */
 int tokens_request(struct tokens *tokens, const char *ns, const char *name,
 		   const json_t *request, json_t **ret, struct status *st);
-
-/* A token for a ServiceAccount that lasts this long, bound to nothing; for
- * tests and tools. The caller frees *ret_token. */
-int tokens_issue(struct tokens *tokens, const char *ns, const char *name,
-		 unsigned seconds, char **ret_token, struct status *st);
 
 #endif
