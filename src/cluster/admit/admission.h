@@ -69,7 +69,7 @@ struct admission_request {
 	 * reference, which admission_mutate() may replace by another; before
 	 * that it may change the object in place, so nobody else may use it. */
 	json_t *object;
-	json_t *old;     /* UPDATE, DELETE; else NULL */
+	json_t *old;     /* UPDATE, DELETE: what is stored; else NULL */
 	json_t *options; /* CreateOptions, ... as the client gave; or NULL */
 	bool dry_run;
 	json_t *warnings; /* texts of webhooks are appended; an array, or NULL
@@ -110,10 +110,6 @@ int admission_commit(struct admission *adm, const struct admission_request *req,
 		     uint64_t rv, struct status *st);
 /* The write that admission_commit() allowed did not happen. */
 void admission_revoke(struct admission *adm, uint64_t rv);
-
-/* Whether a DELETE of this kind has to bring the old object as JSON: only a
- * webhook looks at it. */
-bool admission_wants_old(const struct admission *adm, const struct kind *kind);
 
 /* The quotas, for who wants to wait for their status. */
 struct quota *admission_quota(struct admission *adm);

@@ -103,23 +103,23 @@ has_value(const json_t *values, const char *value)
 
 /* As label selectors work: NotIn holds where there is no class at all. */
 static bool
-matches_class(const json_t *pod, const char *operator, const json_t * values)
+matches_class(const json_t *pod, const char *op, const json_t *values)
 {
 	const char *class = js_str_at(pod, "spec.priorityClassName");
 	bool has = *class != '\0';
 
-	if (str_equal(operator, "Exists"))
+	if (str_equal(op, "Exists"))
 		return has;
-	if (str_equal(operator, "DoesNotExist"))
+	if (str_equal(op, "DoesNotExist"))
 		return !has;
-	if (str_equal(operator, "NotIn"))
+	if (str_equal(op, "NotIn"))
 		return !has || !has_value(values, class);
 	return has && has_value(values, class);
 }
 
 static bool
-matches_one(const json_t *pod, const char *scope, const char *operator,
-	    const json_t * values)
+matches_one(const json_t *pod, const char *scope, const char *op,
+	    const json_t *values)
 {
 	bool ends = js_int_at(pod, "spec.activeDeadlineSeconds", -1) >= 0;
 
@@ -132,7 +132,7 @@ matches_one(const json_t *pod, const char *scope, const char *operator,
 	if (str_equal(scope, "NotBestEffort"))
 		return !is_best_effort(pod);
 	if (str_equal(scope, "PriorityClass"))
-		return matches_class(pod, operator, values);
+		return matches_class(pod, op, values);
 	if (str_equal(scope, "CrossNamespacePodAffinity"))
 		return crosses_namespaces(pod);
 	return false;

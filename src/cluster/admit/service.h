@@ -27,6 +27,7 @@ struct err;
 struct store;
 
 #define SERVICE_HOST_MAX 254
+#define SERVICE_ADDRESS_SIZE (SERVICE_HOST_MAX + 8)
 
 struct service_ref {
 	const char *namespace_;
@@ -47,5 +48,9 @@ struct service_address {
 int service_resolve(struct store *store, const struct service_ref *ref,
 		    unsigned turn, struct service_address *ret_address,
 		    struct err *err);
+
+/* "host:port", an IPv6 address in []. */
+void service_address_text(const struct service_address *address,
+			  char text[SERVICE_ADDRESS_SIZE]);
 
 #endif
