@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/scan.h"
@@ -180,4 +179,58 @@ assert_list(struct object **objects, size_t count, const char *text)
 	assert_string_equal(buf.data != NULL ? (char *)buf.data : "", text);
 	buf_done(&buf);
 	objects_unref(objects, count);
+}
+
+void
+tape_event(const struct event *event, void *arg)
+{
+	static const char *const names[] = {
+		[EVENT_ADDED] = "ADDED",
+		[EVENT_MODIFIED] = "MODIFIED",
+		[EVENT_DELETED] = "DELETED",
+	};
+	struct span value = value_of(event->object);
+	char *key = object_key(event->object);
+	struct tape *tape = arg;
+
+	assert_int_equal(event->rv, event->object->rv);
+	assert_int_equal(event->old == NULL, event->type == EVENT_ADDED);
+	(void)buf_printf(&tape->buf, "%s %s=%.*s@%" PRIu64, names[event->type],
+			 key, (int)value.len, value.text, event->rv);
+	if (event->old != NULL) {
+		struct span old = value_of(event->old);
+
+		(void)buf_printf(&tape->buf, "(%.*s)", (int)old.len, old.text);
+	}
+	(void)buf_append_str(&tape->buf, " ");
+	free(key);
+}
+
+void
+assert_tape(struct tape *tape, const char *text)
+{
+	assert_string_equal(
+		tape->buf.data != NULL ? (char *)tape->buf.data : "", text);
+	buf_done(&tape->buf);
+}
+
+struct subscription *
+world_subscribe(struct world *w, struct collection *c, uint64_t after_rv,
+		struct tape *tape)
+{
+	struct subscription *subscription;
+	bool too_old = true;
+
+	subscription =
+		subscribe(w->store, c, after_rv, tape_event, tape, &too_old);
+	assert_non_null(subscription);
+	assert_false(too_old);
+	return subscription;
+}
+
+uint32_t
+world_random(uint32_t *seed, uint32_t limit)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return (*seed >> 8) % limit;
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
@@ -50,10 +51,28 @@ void world_remove(struct world *w, struct collection *c, const char *ns,
 /* Runs the loop until everything is durable, or taken back: -1, w->err. */
 int world_settle(struct world *w);
 
-/* The value of an object: points into its text, up to a quote. */
+/* That the object has this value; NULL: that there is none. */
 void assert_value(const struct object *object, const char *value);
 
 /* "ns/name=value ns/name=value ..." of a list, which is released. */
 void assert_list(struct object **objects, size_t count, const char *text);
+
+/* Events as text: "ADDED a/x=1@1 MODIFIED a/x=2@2(1) ", in () the old value. */
+struct tape {
+	struct buf buf;
+};
+#define TAPE_INIT ((struct tape){ .buf = BUF_INIT(1 << 20) })
+
+/* For subscribe(), with a tape. */
+void tape_event(const struct event *event, void *arg);
+/* What is on the tape; it is empty afterwards and may be used again. */
+void assert_tape(struct tape *tape, const char *text);
+
+/* Subscribes and must succeed. */
+struct subscription *world_subscribe(struct world *w, struct collection *c,
+				     uint64_t after_rv, struct tape *tape);
+
+/* A number from the one before: the same ones in each run. */
+uint32_t world_random(uint32_t *seed, uint32_t limit);
 
 #endif

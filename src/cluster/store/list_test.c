@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/test.h"
+#include "cluster/store/teststore.h"
+
+#define STEPS 400
+#define NAMES 12
+#define SPACES 3
+
+static const char *const spaces[SPACES] = { "a", "a-b", "b" };
+
+/* What the store should hold at each revision: the revision of each key's
+ * object, 0 for none. In the order of the store. */
+struct model {
+	uint64_t states[STEPS + 1][SPACES][NAMES];
+};
+
+static const int space_order[SPACES] = { 1, 0, 2 }; /* a-b/, a/, b/ */
+
+static void
+make_history(struct world *w, struct model *model, uint32_t seed)
+{
+	uint64_t now[SPACES][NAMES];
+
+	memcpy(now, model->states[store_rv(w->store)], sizeof(now));
+	while (store_rv(w->store) < STEPS) {
+		uint32_t space = world_random(&seed, SPACES);
+		uint32_t number = world_random(&seed, NAMES);
+		uint64_t rv = store_next_rv(w->store);
+		uint64_t *key = &now[space][number];
+		char name[8];
+
+		(void)snprintf(name, sizeof(name), "n%02u", number);
+		if (*key != 0 && world_random(&seed, 2) == 0) {
+			world_remove(w, w->pods, spaces[space], name);
+			*key = 0;
+		} else {
+			char value[16];
+
+			(void)snprintf(value, sizeof(value), "%d", (int)rv);
+			world_put(w, w->pods, spaces[space], name, value);
+			*key = rv;
+		}
+		memcpy(model->states[rv], now, sizeof(now));
+	}
+}
+
+/* One page of the model: at most limit from the skip-th of the namespace. */
+static size_t
+model_page(const struct model *model, uint64_t rv, const char *ns, size_t skip,
+	   size_t limit, uint64_t *ret_rvs, size_t *ret_remaining)
+{
+	size_t seen = 0, count = 0;
+
+	for (int i = 0; i < SPACES; i++) {
+		int space = space_order[i];
+
+		if (ns != NULL && strcmp(ns, spaces[space]) != 0)
+			continue;
+		for (int n = 0; n < NAMES; n++) {
+			if (model->states[rv][space][n] == 0)
+				continue;
+			if (seen >= skip && (limit == 0 || count < limit))
+				ret_rvs[count++] = model->states[rv][space][n];
+			seen++;
+		}
+	}
+	*ret_remaining = seen > skip + count ? seen - skip - count : 0;
+	return count;
+}
+
+/* Pages through one revision, comparing each page with the model. */
+static void
+compare_pages(const struct world *w, const struct model *model, uint64_t rv,
+	      const char *ns, size_t limit)
+{
+	char *after = NULL;
+	size_t skip = 0;
+
+	for (;;) {
+		struct list_range range = { ns, after, limit };
+		uint64_t rvs[SPACES * NAMES];
+		struct object_list list;
+		size_t count, remaining;
+		struct err err;
+
+		count = model_page(model, rv, ns, skip, limit, rvs, &remaining);
+		assert_int_equal(
+			store_list_at(w->pods, rv, &range, &list, &err), 0);
+		assert_int_equal(list.count, count);
+		assert_int_equal(list.remaining, remaining);
+		for (size_t i = 0; i < count; i++)
+			assert_int_equal(list.objects[i]->rv, rvs[i]);
+		free(after);
+		after = count > 0 ? object_key(list.objects[count - 1]) : NULL;
+		objects_unref(list.objects, list.count);
+		skip += count;
+		if (remaining == 0)
+			break;
+	}
+	free(after);
+}
+
+static void
+compare_all(const struct world *w, const struct model *model)
+{
+	for (uint64_t rv = store_oldest_rv(w->store); rv <= store_rv(w->store);
+	     rv++) {
+		compare_pages(w, model, rv, NULL, 0);
+		compare_pages(w, model, rv, NULL, 5);
+		compare_pages(w, model, rv, "a", 4);
+		compare_pages(w, model, rv, "a-b", 0);
+		compare_pages(w, model, rv, "none", 3);
+		for (int n = 0; n < NAMES; n++) {
+			struct object *object;
+			char name[8];
+
+			(void)snprintf(name, sizeof(name), "n%02d", n);
+			object = store_get_at(w->pods, "b", name, rv);
+			assert_int_equal(object != NULL ? object->rv : 0,
+					 model->states[rv][2][n]);
+		}
+	}
+}
+
+static void
+test_every_revision_of_the_history_can_be_listed(void **state)
+{
+	struct model *model = xmalloc0(sizeof(*model));
+	struct world *w = *state;
+
+	make_history(w, model, 1);
+	compare_all(w, model);
+	assert_int_equal(world_settle(w), 0);
+	compare_all(w, model);
+	world_reopen(w);
+	assert_int_equal(store_oldest_rv(w->store), 0);
+	compare_all(w, model);
+	free(model);
+}
+
+static void
+test_a_short_history_is_as_right_as_a_long_one(void **state)
+{
+	struct model *model = xmalloc0(sizeof(*model));
+	struct world *w = *state;
+
+	world_close(w);
+	w->config.history_events = 37;
+	world_open(w);
+	make_history(w, model, 2);
+	assert_int_equal(world_settle(w), 0);
+	assert_int_equal(store_oldest_rv(w->store), STEPS - 37);
+	compare_all(w, model);
+	world_reopen(w);
+	assert_int_equal(store_oldest_rv(w->store), STEPS - 37);
+	compare_all(w, model);
+	/* A shorter one than what is on disk. */
+	world_close(w);
+	w->config.history_events = 5;
+	world_open(w);
+	assert_int_equal(store_oldest_rv(w->store), STEPS - 5);
+	compare_all(w, model);
+	free(model);
+}
+
+static void
+test_a_revision_outside_of_the_history_is_refused(void **state)
+{
+	struct world *w = *state;
+	struct list_range range = { 0 };
+	struct object_list list = { 0 };
+	struct err err;
+
+	world_close(w);
+	w->config.history_events = 2;
+	world_open(w);
+	for (int i = 0; i < 5; i++)
+		world_put(w, w->pods, "a", "x", "1");
+	assert_int_equal(world_settle(w), 0);
+	assert_int_equal(store_list_at(w->pods, 2, &range, &list, &err), -1);
+	assert_int_equal(err.kind, ERR_NOT_FOUND);
+	assert_int_equal(store_list_at(w->pods, 6, &range, &list, &err), -1);
+	assert_int_equal(err.kind, ERR_INVALID);
+	assert_null(list.objects);
+	assert_int_equal(store_list_at(w->pods, 3, &range, &list, &err), 0);
+	objects_unref(list.objects, list.count);
+}
+
+static void
+test_other_collections_do_not_matter(void **state)
+{
+	struct world *w = *state;
+	struct list_range range = { .limit = 1 };
+	struct object_list list;
+	struct err err;
+
+	world_put(w, w->pods, "a", "x", "1");
+	world_put(w, w->pods, "a", "y", "2");
+	world_put(w, w->nodes, "", "n", "3");
+	world_put(w, w->pods, "a", "z", "4");
+	world_put(w, w->nodes, "", "m", "5");
+	assert_int_equal(store_list_at(w->pods, 3, &range, &list, &err), 0);
+	assert_int_equal(list.remaining, 1);
+	assert_list(list.objects, list.count, "a/x=1");
+	assert_int_equal(store_list_at(w->nodes, 4, &range, &list, &err), 0);
+	assert_int_equal(list.remaining, 0);
+	assert_list(list.objects, list.count, "n=3");
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, world_set_up, world_tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_every_revision_of_the_history_can_be_listed),
+		TEST(test_a_short_history_is_as_right_as_a_long_one),
+		TEST(test_a_revision_outside_of_the_history_is_refused),
+		TEST(test_other_collections_do_not_matter),
+	};
+
+	return cmocka_run_group_tests_name("list", tests, NULL, NULL);
+}
