@@ -19,7 +19,8 @@
  * resources are shown in discovery. While it is not
  * available every request is answered 503.
  *
- * Not done: connections that are upgraded (websockets) are refused with 501.
+ * A request that is no watch has AGGREGATE_REQUEST_MS. Not done: connections
+ * that are upgraded (websockets) are refused with 501.
  *
  * Threading: only from the loop's thread.
  */
@@ -27,6 +28,7 @@
 #include <stdbool.h>
 
 #define AGGREGATE_CHECK_MS 30000
+#define AGGREGATE_REQUEST_MS 60000
 
 struct aggregate;
 struct discovery;

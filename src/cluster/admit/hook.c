@@ -2,14 +2,12 @@
 #include "cluster/admit/hook.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/base64.h"
 #include "base/cleanup.h"
-#include "base/err.h"
 #include "base/jsat.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cluster/admit/service.h"
 #include "meta/selector.h"
 #include "meta/status.h"
 
@@ -28,21 +26,6 @@ read_selector(const json_t *hook, const char *name, bool *broken)
 	if (selector == NULL)
 		*broken = true;
 	return selector;
-}
-
-/* caBundle is the base64 of PEM text. */
-static char *
-read_bundle(const json_t *client)
-{
-	const char *text = js_str_at(client, "caBundle");
-	struct err err;
-	uint8_t *data;
-	size_t len;
-
-	if (*text == '\0' || base64_decode(BASE64_STD, text, strlen(text),
-					   &data, &len, &err) == -1)
-		return NULL;
-	return (char *)data;
 }
 
 static bool
@@ -66,7 +49,7 @@ read_client(struct hook *hook, const json_t *client)
 	int64_t port = js_int_at(service, "port", PORT_DEFAULT);
 	const char *path = js_str_at(service, "path");
 
-	hook->ca_pem = read_bundle(client);
+	hook->ca_pem = service_bundle(client);
 	if (service == NULL) {
 		hook->url = xstrdup(js_str_at(client, "url"));
 		return;

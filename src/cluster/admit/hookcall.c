@@ -87,7 +87,6 @@ start(struct hookcall *call, const char *body)
 		{ "User-Agent", "kube-apiserver-admission" },
 	};
 	const struct hook *hook = call->config.hook;
-	AUTO(free_ptr) char *tls_name = NULL;
 	char address[SERVICE_ADDRESS_SIZE];
 	struct fetch_request request = {
 		.method = "POST",
@@ -108,10 +107,7 @@ start(struct hookcall *call, const char *body)
 			loop_timer_start(call->failure, 0);
 			return;
 		}
-		tls_name = xasprintf("%s.%s.svc", hook->service_name,
-				     hook->service_ns);
 		request.connect_to = address;
-		request.tls_name = tls_name;
 	}
 	call->fetch =
 		fetch_start(call->config.fetcher, &request, on_done, call);

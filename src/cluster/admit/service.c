@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/jsat.h"
@@ -158,4 +159,18 @@ service_address_text(const struct service_address *address,
 
 	(void)snprintf(text, SERVICE_ADDRESS_SIZE, fmt, address->host,
 		       address->port);
+}
+
+char *
+service_bundle(const json_t *config)
+{
+	const char *text = js_str_at(config, "caBundle");
+	struct err err;
+	uint8_t *data;
+	size_t len;
+
+	if (*text == '\0' || base64_decode(BASE64_STD, text, strlen(text),
+					   &data, &len, &err) == -1)
+		return NULL;
+	return (char *)data;
 }

@@ -23,6 +23,8 @@
 
 #include <stdint.h>
 
+#include "base/js.h"
+
 struct err;
 struct store;
 
@@ -52,5 +54,9 @@ int service_resolve(struct store *store, const struct service_ref *ref,
 /* "host:port", an IPv6 address in []. */
 void service_address_text(const struct service_address *address,
 			  char text[SERVICE_ADDRESS_SIZE]);
+
+/* The CAs in caBundle of a webhook's clientConfig or an APIService's spec, PEM
+ * text to be freed; NULL when there are none. */
+char *service_bundle(const json_t *config);
 
 #endif
