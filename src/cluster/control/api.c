@@ -19,6 +19,7 @@ struct api {
 	struct server *server;
 	char *user;
 	struct flight *flights;
+	bool closed;
 };
 
 struct api *
@@ -31,13 +32,35 @@ api_new(struct server *server, const char *user)
 	return api;
 }
 
+static void
+end_flight(struct flight *f, int code, const json_t *answer)
+{
+	struct api *api = f->api;
+
+	if (f->prev != NULL)
+		f->prev->next = f->next;
+	else
+		api->flights = f->next;
+	if (f->next != NULL)
+		f->next->prev = f->prev;
+	f->api = NULL;
+	if (f->done != NULL)
+		f->done(code, answer, f->arg);
+}
+
+void
+api_close(struct api *api)
+{
+	api->closed = true;
+	while (api->flights != NULL)
+		end_flight(api->flights, 0, NULL);
+}
+
 void
 api_free(struct api *api)
 {
 	if (api == NULL)
 		return;
-	for (struct flight *f = api->flights; f != NULL; f = f->next)
-		f->api = NULL;
 	free(api->user);
 	free(api);
 }
@@ -46,25 +69,16 @@ static void
 landed(int code, const json_t *answer, void *arg)
 {
 	struct flight *f = arg;
-	struct api *api = f->api;
 
-	if (api != NULL) {
-		if (f->prev != NULL)
-			f->prev->next = f->next;
-		else
-			api->flights = f->next;
-		if (f->next != NULL)
-			f->next->prev = f->prev;
-		if (f->done != NULL)
-			f->done(code, answer, f->arg);
-	}
+	if (f->api != NULL)
+		end_flight(f, code, answer);
 	free(f);
 }
 
 void
 api_send(struct api *api, const struct api_call *call)
 {
-	struct flight *f = xmalloc0(sizeof(*f));
+	struct flight *f;
 	struct client_call request = {
 		.user = api->user,
 		.method = call->method,
@@ -73,6 +87,13 @@ api_send(struct api *api, const struct api_call *call)
 		.content_type = call->content_type,
 	};
 
+	if (api->closed) {
+		json_decref(call->body);
+		if (call->done != NULL)
+			call->done(0, NULL, call->arg);
+		return;
+	}
+	f = xmalloc0(sizeof(*f));
 	f->api = api;
 	f->done = call->done;
 	f->arg = call->arg;
@@ -107,5 +128,5 @@ api_ok(int code)
 bool
 api_stale(int code)
 {
-	return code == 404 || code == 409;
+	return code == 0 || code == 404 || code == 409;
 }

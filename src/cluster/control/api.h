@@ -5,7 +5,8 @@
 /*
  * api - requests of one controller, under its own name.
  *
- * When the controller goes, answers that are still to come are dropped.
+ * done is called exactly once for each call. When the controller goes, that is
+ * at once, with the code 0; an answer that still comes is dropped.
  */
 
 #include <stdbool.h>
@@ -33,7 +34,10 @@ struct api_call {
 /* user is copied; the groups are system:masters, as the controllers are part
  * of the server. */
 struct api *api_new(struct server *server, const char *user);
-void api_free(struct api *api); /* NULL is fine */
+/* Ends all that is in flight; whatever is sent from now on ends at once. First
+ * of all, when a controller stops. */
+void api_close(struct api *api);
+void api_free(struct api *api); /* NULL is fine; nothing may be in flight */
 
 void api_send(struct api *api, const struct api_call *call);
 
@@ -44,7 +48,7 @@ char *api_path(const struct kind *kind, const char *ns, const char *name);
 /* Whether an answer means that it is done: any success. */
 bool api_ok(int code);
 /* Whether trying again cannot help or need not: it is gone, or has changed, so
- * that an event will come or has come. */
+ * that an event will come or has come; or the controller stops. */
 bool api_stale(int code);
 
 #endif

@@ -110,6 +110,10 @@ struct node {
 	struct amounts used;
 	int64_t nonzero_cpu, nonzero_memory;
 	size_t place; /* in view->list, when known */
+	/* What of the object matters to pods, and whether it was different
+	 * before the last change. */
+	json_t *shape;
+	bool reshaped;
 };
 
 enum access_mode {

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "cluster/control/json.h"
+#include "cluster/control/dig.h"
 
 /* Whether it holds for a label's value, NULL when the label is not there. */
 typedef bool op_fn(const char *value, const json_t *values);
@@ -94,12 +94,11 @@ static const struct {
 static bool
 requirement_holds(const json_t *requirement, const char *value)
 {
-	const char *name = json_str_at(requirement, "operator");
+	const char *name = dig_str(requirement, "operator");
 
 	for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
 		if (strcmp(ops[i].name, name) == 0)
-			return ops[i].holds(value,
-					    json_at(requirement, "values"));
+			return ops[i].holds(value, dig(requirement, "values"));
 	}
 	return false;
 }
@@ -107,8 +106,8 @@ requirement_holds(const json_t *requirement, const char *value)
 bool
 nodesel_term_matches(const json_t *term, const json_t *labels, const char *name)
 {
-	const json_t *expressions = json_at(term, "matchExpressions");
-	const json_t *fields = json_at(term, "matchFields");
+	const json_t *expressions = dig(term, "matchExpressions");
+	const json_t *fields = dig(term, "matchFields");
 	size_t i;
 	json_t *each;
 
@@ -117,14 +116,14 @@ nodesel_term_matches(const json_t *term, const json_t *labels, const char *name)
 	json_array_foreach(expressions, i, each)
 	{
 		const json_t *value =
-			json_object_get(labels, json_str_at(each, "key"));
+			json_object_get(labels, dig_str(each, "key"));
 
 		if (!requirement_holds(each, json_string_value(value)))
 			return false;
 	}
 	json_array_foreach(fields, i, each)
 	{
-		if (strcmp(json_str_at(each, "key"), "metadata.name") != 0 ||
+		if (strcmp(dig_str(each, "key"), "metadata.name") != 0 ||
 		    !requirement_holds(each, name))
 			return false;
 	}
@@ -139,7 +138,7 @@ nodesel_matches(const json_t *selector, const json_t *labels, const char *name)
 
 	if (selector == NULL)
 		return true;
-	json_array_foreach(json_at(selector, "nodeSelectorTerms"), i, term)
+	json_array_foreach(dig(selector, "nodeSelectorTerms"), i, term)
 	{
 		if (nodesel_term_matches(term, labels, name))
 			return true;

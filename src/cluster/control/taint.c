@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cluster/control/json.h"
+#include "cluster/control/dig.h"
 
 static const char *const effect_names[TAINT_EFFECT_COUNT] = {
 	[TAINT_NO_SCHEDULE] = "NoSchedule",
@@ -39,10 +39,9 @@ taints_from_json(const json_t *array, size_t *ret_len)
 	for (size_t i = 0; i < len; i++) {
 		const json_t *each = json_array_get(array, i);
 
-		taints[i].key = xstrdup(json_str_at(each, "key"));
-		taints[i].value = xstrdup(json_str_at(each, "value"));
-		taints[i].effect =
-			effect_from_name(json_str_at(each, "effect"));
+		taints[i].key = xstrdup(dig_str(each, "key"));
+		taints[i].value = xstrdup(dig_str(each, "value"));
+		taints[i].effect = effect_from_name(dig_str(each, "effect"));
 	}
 	*ret_len = len;
 	return taints;
@@ -66,13 +65,13 @@ tolerations_from_json(const json_t *array, size_t *ret_len)
 
 	for (size_t i = 0; i < len; i++) {
 		const json_t *each = json_array_get(array, i);
-		const json_t *seconds = json_at(each, "tolerationSeconds");
+		const json_t *seconds = dig(each, "tolerationSeconds");
 
-		list[i].key = xstrdup(json_str_at(each, "key"));
-		list[i].value = xstrdup(json_str_at(each, "value"));
+		list[i].key = xstrdup(dig_str(each, "key"));
+		list[i].value = xstrdup(dig_str(each, "value"));
 		list[i].exists =
-			strcmp(json_str_at(each, "operator"), "Exists") == 0;
-		list[i].effect = effect_from_name(json_str_at(each, "effect"));
+			strcmp(dig_str(each, "operator"), "Exists") == 0;
+		list[i].effect = effect_from_name(dig_str(each, "effect"));
 		list[i].timed = json_is_integer(seconds);
 		list[i].seconds = (int64_t)json_integer_value(seconds);
 	}

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/control/json.h"
+#include "cluster/control/dig.h"
 
 #include <string.h>
 
+
 json_t *
-json_at(const json_t *obj, const char *path)
+dig(const json_t *obj, const char *path)
 {
 	const json_t *at = obj;
 
@@ -20,37 +21,37 @@ json_at(const json_t *obj, const char *path)
 }
 
 const char *
-json_str_at(const json_t *obj, const char *path)
+dig_str(const json_t *obj, const char *path)
 {
-	const char *text = json_string_value(json_at(obj, path));
+	const char *text = json_string_value(dig(obj, path));
 
 	return text == NULL ? "" : text;
 }
 
 int64_t
-json_int_at(const json_t *obj, const char *path, int64_t otherwise)
+dig_int(const json_t *obj, const char *path, int64_t otherwise)
 {
-	const json_t *value = json_at(obj, path);
+	const json_t *value = dig(obj, path);
 
 	return json_is_integer(value) ? (int64_t)json_integer_value(value)
 				      : otherwise;
 }
 
 bool
-json_bool_at(const json_t *obj, const char *path)
+dig_bool(const json_t *obj, const char *path)
 {
-	return json_is_true(json_at(obj, path));
+	return json_is_true(dig(obj, path));
 }
 
 json_t *
-json_find(const json_t *array, const char *key, const char *value)
+dig_find(const json_t *array, const char *key, const char *value)
 {
 	size_t i;
 	json_t *each;
 
 	json_array_foreach(array, i, each)
 	{
-		if (strcmp(json_str_at(each, key), value) == 0)
+		if (strcmp(dig_str(each, key), value) == 0)
 			return each;
 	}
 	return NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CLUSTER_CONTROL_JSON_H
-#define CLUSTER_CONTROL_JSON_H
+#ifndef CLUSTER_CONTROL_DIG_H
+#define CLUSTER_CONTROL_DIG_H
 
 /*
- * json - short ways into objects that come from the store.
+ * dig - short ways into objects that come from the store.
  *
  * What is stored has passed its schema, so these do not complain: what is
  * missing, null or of another type is NULL, "" or the given default. A path
@@ -16,12 +16,12 @@
 
 #include "base/js.h"
 
-json_t *json_at(const json_t *obj, const char *path);
-const char *json_str_at(const json_t *obj, const char *path); /* or "" */
-int64_t json_int_at(const json_t *obj, const char *path, int64_t otherwise);
-bool json_bool_at(const json_t *obj, const char *path);
+json_t *dig(const json_t *obj, const char *path);
+const char *dig_str(const json_t *obj, const char *path); /* or "" */
+int64_t dig_int(const json_t *obj, const char *path, int64_t otherwise);
+bool dig_bool(const json_t *obj, const char *path);
 
 /* The element of an array of objects whose member `key` is `value`. */
-json_t *json_find(const json_t *array, const char *key, const char *value);
+json_t *dig_find(const json_t *array, const char *key, const char *value);
 
 #endif

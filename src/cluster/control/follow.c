@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/control/watch.h"
+#include "cluster/control/follow.h"
 
 #include <stdlib.h>
 
@@ -8,15 +8,15 @@
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
 
-struct watch {
+struct follow {
 	struct subscription *subscription;
 };
 
-struct watch *
-watch_new(struct store *store, const char *group, const char *resource,
-	  watch_fn *fn, void *arg)
+struct follow *
+follow_new(struct store *store, const char *group, const char *resource,
+	   follow_fn *fn, void *arg)
 {
-	struct watch *watch = xmalloc0(sizeof(*watch));
+	struct follow *follow = xmalloc0(sizeof(*follow));
 	struct collection *c = NULL;
 	uint64_t rv = store_durable_rv(store);
 	struct object_list list = { 0 };
@@ -40,15 +40,15 @@ watch_new(struct store *store, const char *group, const char *resource,
 		fn(&event, arg);
 	}
 	objects_unref(list.objects, list.count);
-	watch->subscription = subscribe(store, c, rv, fn, arg, &too_old);
-	return watch;
+	follow->subscription = subscribe(store, c, rv, fn, arg, &too_old);
+	return follow;
 }
 
 void
-watch_free(struct watch *watch)
+follow_free(struct follow *follow)
 {
-	if (watch == NULL)
+	if (follow == NULL)
 		return;
-	unsubscribe(watch->subscription);
-	free(watch);
+	unsubscribe(follow->subscription);
+	free(follow);
 }
