@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/store/store.h"
+#include "cluster/store/store_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -154,11 +153,8 @@ store_restore(const char *dir, const char *file, struct err *err)
 	AUTO(close_db) struct db *backup = NULL;
 	AUTO(close_fd) int lock = -1;
 
-	lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (lock == -1)
-		return err_errno(err, "cannot open '%s'", dir);
-	if (flock(lock, LOCK_EX | LOCK_NB) == -1)
-		return err_errno(err, "cannot lock '%s'", dir);
+	if (store_lock_dir(dir, &lock, err) == -1)
+		return -1;
 	backup = db_open(file, DB_READ, err);
 	if (backup == NULL)
 		return -1;

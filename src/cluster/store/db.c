@@ -74,9 +74,8 @@ kind_of(sqlite3 *sqlite, int code)
 		return ERR_INVALID;
 	case SQLITE_IOERR:
 	case SQLITE_CANTOPEN:
-		if (system == ENOSPC || system == EDQUOT || system == EFBIG)
-			return ERR_LIMIT;
-		return ERR_INTERNAL;
+		return system == ENOSPC || system == EDQUOT ? ERR_LIMIT
+							    : ERR_INTERNAL;
 	default:
 		return ERR_INTERNAL;
 	}
@@ -88,7 +87,9 @@ fail(const struct db *db, const char *what, struct err *err)
 {
 	int code = sqlite3_extended_errcode(db->sqlite);
 	int system = sqlite3_system_errno(db->sqlite);
-	bool name_system = (code & 0xff) == SQLITE_IOERR && system != 0;
+	/* SQLite does not always know; never for a failed commit. */
+	bool name_system = system != 0 && ((code & 0xff) == SQLITE_IOERR ||
+					   (code & 0xff) == SQLITE_CANTOPEN);
 
 	return err_set(err, kind_of(db->sqlite, code), "cannot %s '%s': %s%s%s",
 		       what, db->path, sqlite3_errmsg(db->sqlite),

@@ -114,20 +114,23 @@ store_by_uid(const struct store *store, const char *uid)
 			    : NULL;
 }
 
-/* Nobody else may have the directory open for writing. The lock is the
- * kernel's and ends with the process, however that ends. */
-static int
-lock_dir(struct store *store, const char *dir, struct err *err)
+int
+store_lock_dir(const char *dir, int *ret_fd, struct err *err)
 {
-	store->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (store->dir_fd == -1)
+	AUTO(close_fd) int fd = -1;
+
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd == -1)
 		return err_errno(err, "cannot open '%s'", dir);
-	if (flock(store->dir_fd, LOCK_EX | LOCK_NB) == 0)
-		return 0;
-	if (errno == EWOULDBLOCK)
-		return err_set(err, ERR_CONFLICT,
-			       "'%s' is in use by another process", dir);
-	return err_errno(err, "cannot lock '%s'", dir);
+	if (flock(fd, LOCK_EX | LOCK_NB) == -1) {
+		if (errno == EWOULDBLOCK)
+			return err_set(err, ERR_CONFLICT,
+				       "'%s' is in use by another process",
+				       dir);
+		return err_errno(err, "cannot lock '%s'", dir);
+	}
+	*ret_fd = TAKE_FD(fd);
+	return 0;
 }
 
 /* Made here if need be, so that it is the owner's alone from the beginning;
@@ -253,7 +256,7 @@ store_open(const struct store_config *config, struct err *err)
 					: STORE_HISTORY_EVENTS;
 	store->history_bytes = config->history_bytes > 0 ? config->history_bytes
 							 : STORE_HISTORY_BYTES;
-	if (lock_dir(store, config->dir, err) == -1 ||
+	if (store_lock_dir(config->dir, &store->dir_fd, err) == -1 ||
 	    open_db(store, config->dir, err) == -1 ||
 	    load(store, &oldest_rv, err) == -1) {
 		free_all(store);

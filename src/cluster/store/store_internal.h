@@ -64,6 +64,11 @@ struct store {
 	struct subscription *cursor;        /* the next one to be called */
 };
 
+/* Nobody else may write in a directory that is locked. The lock is the
+ * kernel's: it ends with the descriptor, and with the process, however that
+ * ends. */
+int store_lock_dir(const char *dir, int *ret_fd, struct err *err);
+
 /* Puts a write into memory and the history; takes the reference. */
 void write_apply(struct collection *c, struct object *object, bool removed);
 
