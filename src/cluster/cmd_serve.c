@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The command `serve`. */
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/opts.h"
+#include "cluster/cluster.h"
+#include "cluster/command.h"
+#include "cluster/home.h"
+#include "cluster/listen.h"
+
+/* How long requests in flight may take when the server is told to stop. */
+#define DRAIN_US (10UL * 1000 * 1000)
+
+struct serve_options {
+	const char *dir;
+	const char *listen;
+	const char *token_file;
+	const char *log_level;
+	const char *log_format;
+	uint64_t node_grace_ms;
+	uint64_t event_ttl_ms;
+	uint64_t history_events;
+};
+
+struct service {
+	struct loop *loop;
+	struct cluster *cluster;
+	struct loop_timer *deadline;
+	bool stopping;
+};
+
+static void
+stopped(void *arg)
+{
+	struct service *service = arg;
+
+	loop_stop(service->loop);
+}
+
+static void
+on_signal(int signo, void *arg)
+{
+	struct service *service = arg;
+
+	if (service->stopping) {
+		loop_stop(service->loop);
+		return;
+	}
+	service->stopping = true;
+	log_info(NULL, "stopping: %s", strsignal(signo));
+	loop_timer_start(service->deadline, DRAIN_US);
+	cluster_drain(service->cluster, stopped, service);
+}
+
+static void
+run(struct service *service)
+{
+	struct loop_signal *term, *intr;
+
+	service->deadline = loop_timer_new(service->loop, stopped, service);
+	term = loop_signal_new(service->loop, SIGTERM, on_signal, service);
+	intr = loop_signal_new(service->loop, SIGINT, on_signal, service);
+	loop_run(service->loop);
+	loop_signal_free(term);
+	loop_signal_free(intr);
+	loop_timer_free(service->deadline);
+}
+
+static void
+announce(const struct home *home)
+{
+	(void)printf("{\"url\":\"https://%s%s%s:%" PRIu64
+		     "\",\"kubeconfig\":\"%s/admin.kubeconfig\"}\n",
+		     strchr(home->address, ':') != NULL ? "[" : "",
+		     home->address,
+		     strchr(home->address, ':') != NULL ? "]" : "", home->port,
+		     home->dir);
+	(void)fflush(stdout);
+}
+
+static int
+serve(const struct serve_options *options, struct err *err)
+{
+	struct service service = { .loop = NULL };
+	struct cluster_config config = {
+		.token_file = options->token_file,
+		.node_grace_ms = options->node_grace_ms,
+		.event_ttl_ms = options->event_ttl_ms,
+		.history_events = options->history_events,
+	};
+	uint16_t port;
+	struct home home;
+	int r = -1;
+
+	if (home_open(options->dir, &home, err) == -1)
+		return -1;
+	if (listen_open(options->listen, home.address, (uint16_t)home.port,
+			&config.listen_fd, &port, err) == -1) {
+		home_done(&home);
+		return -1;
+	}
+	home.port = port;
+	service.loop = config.loop = loop_new();
+	config.home = &home;
+	service.cluster = cluster_start(&config, err);
+	if (service.cluster != NULL && home_write_admin(&home, err) == 0) {
+		announce(&home);
+		log_info(NULL, "serving at %s port %u", home.address, port);
+		run(&service);
+		r = 0;
+	}
+	cluster_free(service.cluster);
+	loop_free(service.loop);
+	home_done(&home);
+	return r;
+}
+
+static int
+start_log(const struct serve_options *options, struct err *err)
+{
+	enum log_level level;
+	enum log_format format;
+
+	if (log_level_from_name(options->log_level, &level) == -1)
+		return err_set(err, ERR_INVALID,
+			       "--log-level: '%s' is none of "
+			       "debug, info, warning, error",
+			       options->log_level);
+	if (log_format_from_name(options->log_format, &format) == -1)
+		return err_set(
+			err, ERR_INVALID,
+			"--log-format: '%s' is none of auto, json, human",
+			options->log_format);
+	log_init("ferry-cluster", level, format);
+	return 0;
+}
+
+int
+command_serve(int argc, char **argv)
+{
+	struct serve_options options = { .log_level = "info",
+					 .log_format = "auto" };
+	const struct opt table[] = {
+		{ "dir", "DIR", "the directory that init made", OPT_STR,
+		  &options.dir, 0, 0 },
+		{ "listen", "ADDR:PORT",
+		  "where to listen (default: the address and port of init); "
+		  "port 0 leaves it to the kernel",
+		  OPT_STR, &options.listen, 0, 0 },
+		{ "token-file", "FILE",
+		  "bearer tokens: lines of token,user,uid,\"group1,group2\"",
+		  OPT_STR, &options.token_file, 0, 0 },
+		{ "node-grace", "TIME",
+		  "a node silent for so long is not ready (default 40s)",
+		  OPT_MS, &options.node_grace_ms, 0, 0 },
+		{ "event-ttl", "TIME", "how long events are kept (default 1h)",
+		  OPT_MS, &options.event_ttl_ms, 0, 0 },
+		{ "history", "N",
+		  "changes kept for watches that come back (default 50000)",
+		  OPT_U64, &options.history_events, 1, 10000000 },
+		{ "log-level", "LEVEL", "debug, info, warning or error",
+		  OPT_STR, &options.log_level, 0, 0 },
+		{ "log-format", "FORMAT", "auto, json or human", OPT_STR,
+		  &options.log_format, 0, 0 },
+	};
+	const struct opts opts = {
+		.program = "ferry-cluster serve",
+		.summary = "Serves the Kubernetes API from a directory.",
+		.table = table,
+		.count = ARRAY_LEN(table),
+	};
+	int first, status;
+	struct err err;
+
+	if (!command_parse(&opts, argc, argv, &first, &status))
+		return status;
+	if (options.dir == NULL) {
+		(void)err_set(&err, ERR_INVALID, "--dir is missing");
+		return command_error(&err, COMMAND_USAGE);
+	}
+	if (start_log(&options, &err) == -1)
+		return command_error(&err, COMMAND_USAGE);
+	if (serve(&options, &err) == -1)
+		return command_error(&err, COMMAND_FAILED);
+	return 0;
+}

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cluster/auth/noderestriction.h"
+#include "cluster/auth/user.h"
+#include "cluster/kinds/kind.h"
+#include "cluster/server/body.h"
+#include "cluster/server/call.h"
+#include "cluster/server/objmeta.h"
+#include "cluster/server/selection.h"
+#include "cluster/server/server.h"
+#include "cluster/server/strategy.h"
+#include "cluster/server/write.h"
+#include "cluster/store/object.h"
+#include "cluster/store/store.h"
+
+#define FINALIZER_FOREGROUND "foregroundDeletion"
+#define FINALIZER_ORPHAN "orphan"
+
+static void attempt(struct call *call);
+
+static int
+check_preconditions(struct call *call)
+{
+	const struct delete_options *options = &call->delete_;
+	struct gr gr = { call->kind->group, call->kind->kind };
+	char rv[24];
+	char *why = NULL;
+
+	(void)snprintf(rv, sizeof(rv), "%" PRIu64, call->old->rv);
+	if (options->uid != NULL && !str_equal(options->uid, call->old->uid))
+		why = xasprintf("the UID in the precondition (%s) does not "
+				"match the UID in record (%s). The object "
+				"might have been deleted and then recreated",
+				options->uid, call->old->uid);
+	else if (options->rv != NULL && !str_equal(options->rv, rv))
+		why = xasprintf("the ResourceVersion in the precondition (%s) "
+				"does not match the ResourceVersion in record "
+				"(%s). The object might have been modified",
+				options->rv, rv);
+	if (why == NULL)
+		return 0;
+	(void)status_conflict(&call->st, &gr, call->info.name, why);
+	free(why);
+	return -1;
+}
+
+/* The finalizers by which the garbage collector takes part. */
+static void
+set_propagation(struct call *call, json_t *object)
+{
+	switch (call->delete_.propagation) {
+	case PROPAGATION_DEFAULT:
+		break;
+	case PROPAGATION_BACKGROUND:
+		(void)objmeta_remove_finalizer(object, FINALIZER_FOREGROUND);
+		(void)objmeta_remove_finalizer(object, FINALIZER_ORPHAN);
+		break;
+	case PROPAGATION_FOREGROUND:
+		(void)objmeta_remove_finalizer(object, FINALIZER_ORPHAN);
+		(void)objmeta_add_finalizer(object, FINALIZER_FOREGROUND);
+		break;
+	case PROPAGATION_ORPHAN:
+		(void)objmeta_remove_finalizer(object, FINALIZER_FOREGROUND);
+		(void)objmeta_add_finalizer(object, FINALIZER_ORPHAN);
+		break;
+	}
+}
+
+/* A namespace stays until the controller has emptied it. */
+static bool
+is_kept_by_spec(const struct call *call, const json_t *object)
+{
+	return str_equal(call->kind->plural, "namespaces") &&
+	       *call->kind->group == '\0' &&
+	       json_array_size(json_object_get(json_object_get(object, "spec"),
+					       "finalizers")) > 0;
+}
+
+static void
+send_json(struct call *call)
+{
+	call_reply_json(call, 200, call->object);
+}
+
+static void
+send_status(struct call *call)
+{
+	call_reply_success(call, 200, call->old->name, call->old->uid);
+}
+
+static void
+reply_removed(struct call *call)
+{
+	if (strategy_for(call->kind)->delete_returns_object)
+		call_when_durable(call, send_json);
+	else
+		call_when_durable(call, send_status);
+}
+
+static void
+remove_now(struct call *call)
+{
+	json_t *shown;
+
+	if (call->write.dry_run) {
+		reply_removed(call);
+		return;
+	}
+	shown = json_deep_copy(call->object);
+	if (write_remove(call, call->object) == -1) {
+		json_decref(shown);
+		call_fail(call);
+		return;
+	}
+	json_decref(call->object);
+	call->object = shown;
+	reply_removed(call);
+}
+
+/* Marks it and leaves it to those who have to clean up. */
+static void
+mark(struct call *call, int64_t grace_s)
+{
+	struct object *object;
+
+	if (!objmeta_deleting(call->object))
+		objmeta_bump_generation(call->object);
+	objmeta_set_deleting(call->object, grace_s);
+	if (is_kept_by_spec(call, call->object))
+		json_object_set_new(json_object_get(call->object, "status"),
+				    "phase", json_string("Terminating"));
+	if (call->write.dry_run) {
+		send_json(call);
+		return;
+	}
+	object = write_seal(call, call->object,
+			    store_next_rv(call->parts->store));
+	if (object == NULL) {
+		call_fail(call);
+		return;
+	}
+	call->result = object_ref(object);
+	call->code = 200;
+	store_put(call->kind->collection, object);
+	write_reply(call);
+}
+
+static int64_t
+grace_of(const struct call *call)
+{
+	const struct strategy *strategy = strategy_for(call->kind);
+
+	return strategy->grace == NULL
+		       ? 0
+		       : strategy->grace(call->object, &call->delete_);
+}
+
+/* Being deleted already, and nothing would be different. */
+static bool
+changes_nothing(const struct call *call, int64_t grace_s)
+{
+	const json_t *before =
+		json_object_get(json_object_get(call->old_json, "metadata"),
+				"deletionGracePeriodSeconds");
+
+	return objmeta_deleting(call->old_json) &&
+	       json_integer_value(before) <= grace_s &&
+	       json_equal(call->object, call->old_json);
+}
+
+static void
+finish(struct call *call)
+{
+	bool kept;
+	int64_t grace_s;
+
+	if (store_get(call->kind->collection, call->info.namespace_,
+		      call->info.name) != call->old) {
+		attempt(call);
+		return;
+	}
+	call->object = json_deep_copy(call->old_json);
+	set_propagation(call, call->object);
+	grace_s = grace_of(call);
+	kept = objmeta_finalizers(call->object) > 0 ||
+	       is_kept_by_spec(call, call->object);
+	if ((kept || grace_s > 0) && changes_nothing(call, grace_s)) {
+		call->result = object_ref(call->old);
+		call->code = 200;
+		write_reply(call);
+	} else if (kept || grace_s > 0) {
+		mark(call, grace_s);
+	} else {
+		if (strategy_for(call->kind)->grace != NULL)
+			objmeta_set_deleting(call->object, 0);
+		remove_now(call);
+	}
+}
+
+static void
+validated(int result, struct status *st, void *arg)
+{
+	struct call *call = arg;
+
+	if (result == 0) {
+		finish(call);
+		return;
+	}
+	call->st = *st;
+	*st = STATUS_INIT;
+	call_fail(call);
+}
+
+static void
+mutated(int result, struct status *st, void *arg)
+{
+	struct call *call = arg;
+
+	if (result == 0)
+		admission_validate(call->parts->admission, &call->admit,
+				   validated, call);
+	else
+		validated(result, st, arg);
+}
+
+static int
+check_node(struct call *call)
+{
+	struct attributes attr = {
+		.is_resource = true,
+		.verb = "delete",
+		.group = call->info.group,
+		.version = call->info.version,
+		.resource = call->info.resource,
+		.subresource = call->info.subresource,
+		.namespace_ = call->info.namespace_,
+		.name = call->info.name,
+	};
+
+	return noderestriction_admit(call->parts->authz, call->user, &attr,
+				     NULL, call->old_json, &call->st);
+}
+
+static void
+admit(struct call *call)
+{
+	json_t *warnings = call->admit.warnings;
+
+	json_decref(call->admit.options);
+	call->admit = (struct admission_request){
+		.op = ADMISSION_DELETE,
+		.kind = call->kind,
+		.version = call->version,
+		.subresource = "",
+		.namespace_ = call->info.namespace_,
+		.name = call->info.name,
+		.user = call->user,
+		.old = call->old_json,
+		.dry_run = call->write.dry_run,
+		.warnings = warnings,
+		.options = json_pack("{s:s, s:s}", "kind", "DeleteOptions",
+				     "apiVersion", "meta.k8s.io/v1"),
+	};
+	admission_mutate(call->parts->admission, &call->admit, mutated, call);
+}
+
+static void
+attempt(struct call *call)
+{
+	const struct strategy *strategy = strategy_for(call->kind);
+	struct object *old = store_get(call->kind->collection,
+				       call->info.namespace_, call->info.name);
+	struct gr gr = call_gr(call);
+
+	object_unref(call->old);
+	json_decref(call->old_json);
+	json_decref(call->object);
+	call->old = NULL;
+	call->old_json = call->object = NULL;
+	if (old == NULL) {
+		(void)status_not_found(&call->st, &gr, call->info.name);
+		call_fail(call);
+		return;
+	}
+	call->old = object_ref(old);
+	call->old_json = write_load(call, old);
+	if (check_preconditions(call) == -1 || check_node(call) == -1 ||
+	    (strategy->check_delete != NULL &&
+	     strategy->check_delete(call->old_json, &call->st) == -1))
+		call_fail(call);
+	else
+		admit(call);
+}
+
+/* The options stay in call->body: what was read of them points there. */
+static int
+read_options(struct call *call)
+{
+	json_t *options;
+
+	if (body_decode_options(call, &options) == -1)
+		return -1;
+	json_decref(call->body);
+	call->body = options;
+	if (query_delete_options(&call->query, options, &call->delete_,
+				 &call->st) == -1)
+		return -1;
+	call->write.dry_run = call->delete_.dry_run;
+	return 0;
+}
+
+void
+delete_run(struct call *call)
+{
+	if (read_options(call) == -1)
+		call_fail(call);
+	else
+		attempt(call);
+}
+
+/* Deleting many: one call each, and the list of them as the answer. */
+struct collection_delete {
+	struct call *call;
+	json_t *items;
+	size_t open; /* calls that have not ended */
+	json_t *failure;
+	int code;
+};
+
+static void
+reply_collection(struct collection_delete *all)
+{
+	struct call *call = all->call;
+	json_t *list;
+
+	if (all->failure != NULL) {
+		call_reply_plain(call, all->code, all->failure);
+	} else {
+		list = json_pack("{s:s, s:s, s:{s:s}, s:O}", "kind",
+				 call->kind->list_kind, "apiVersion",
+				 call_api_version(call), "metadata",
+				 "resourceVersion", "", "items", all->items);
+		call_reply_plain(call, 200, list);
+		json_decref(list);
+	}
+	json_decref(all->failure);
+	json_decref(all->items);
+	free(all);
+}
+
+static void
+one_done(int code, const json_t *answer, void *arg)
+{
+	struct collection_delete *all = arg;
+
+	/* Gone meanwhile is what was wanted. */
+	if (code >= 400 && code != 404 && all->failure == NULL) {
+		all->failure = json_incref((json_t *)answer);
+		all->code = code;
+	}
+	if (--all->open == 0)
+		reply_collection(all);
+}
+
+static struct call *
+child(struct collection_delete *all, const struct object *object)
+{
+	struct call *parent = all->call;
+	struct call *call = xmalloc0(sizeof(*call));
+	char *path = xasprintf("%s/%s", parent->info.path, object->name);
+
+	*call = (struct call){
+		.server = parent->server,
+		.parts = parent->parts,
+		.done = one_done,
+		.done_arg = all,
+		.user = user_ref(parent->user),
+		.kind = kind_ref(parent->kind),
+		.version = parent->version,
+		.content_type = "",
+		.body = json_incref(parent->body),
+	};
+	(void)info_parse("DELETE", path, false, &call->info, &call->st);
+	call->info.namespace_ = object->namespace_;
+	call->info.name = object->name;
+	call->old = NULL;
+	call->delete_ = parent->delete_;
+	call->write = parent->write;
+	call->result = NULL;
+	free(path);
+	return call;
+}
+
+static void
+delete_all(struct collection_delete *all, const struct selection *selection)
+{
+	struct call *call = all->call;
+	struct object **objects;
+	size_t n = store_list(call->kind->collection,
+			      call->kind->namespaced &&
+					      *call->info.namespace_ != '\0'
+				      ? call->info.namespace_
+				      : NULL,
+			      NULL, 0, &objects);
+
+	/* One more, so that the last of them cannot end it too early. */
+	all->open = 1;
+	for (size_t i = 0; i < n; i++) {
+		if (!selection_matches(selection, objects[i]))
+			continue;
+		all->open++;
+		json_array_append_new(all->items, write_load(call, objects[i]));
+		attempt(child(all, objects[i]));
+	}
+	one_done(200, NULL, all);
+	objects_unref(objects, n);
+}
+
+void
+delete_collection_run(struct call *call)
+{
+	struct collection_delete *all;
+	struct list_options options;
+	struct selection *selection;
+
+	if (read_options(call) == -1 ||
+	    query_list_options(&call->query, false, &options, &call->st) ==
+		    -1) {
+		call_fail(call);
+		return;
+	}
+	selection = selection_new(call->kind, options.label_selector,
+				  options.field_selector, &call->st);
+	if (selection == NULL) {
+		call_fail(call);
+		return;
+	}
+	all = xmalloc0(sizeof(*all));
+	*all = (struct collection_delete){ .call = call,
+					   .items = json_array() };
+	delete_all(all, selection);
+	selection_free(selection);
+}

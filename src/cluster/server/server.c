@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cluster/admit/aggregate.h"
+#include "cluster/auth/authn.h"
+#include "cluster/auth/authz.h"
+#include "cluster/auth/impersonate.h"
+#include "cluster/auth/user.h"
+#include "cluster/server/call.h"
+#include "cluster/server/client.h"
+#include "cluster/server/read.h"
+#include "cluster/server/server_internal.h"
+#include "cluster/store/store.h"
+#include "http/server.h"
+
+struct server {
+	struct server_config config;
+	struct watches *watches;
+	struct server_stats stats;
+	bool draining;
+};
+
+struct server *
+server_new(const struct server_config *config)
+{
+	struct server *server = xmalloc0(sizeof(*server));
+
+	server->config = *config;
+	server->watches = watches_new();
+	server->stats.started_ms = loop_now_ms();
+	return server;
+}
+
+void
+server_free(struct server *server)
+{
+	if (server == NULL)
+		return;
+	watches_free(server->watches);
+	free(server);
+}
+
+void
+server_drain(struct server *server)
+{
+	server->draining = true;
+	watches_end(server->watches);
+}
+
+struct watches *
+server_watches(struct server *server)
+{
+	return server->watches;
+}
+
+struct server_stats *
+server_stats(struct server *server)
+{
+	return &server->stats;
+}
+
+bool
+server_is_draining(const struct server *server)
+{
+	return server->draining;
+}
+
+/* kubectl's own tests apart, only people with a terminal want line breaks. */
+static bool
+wants_pretty(const struct call *call)
+{
+	const char *pretty = query_get(&call->query, "pretty");
+	const char *agent = http_header(call->http, "User-Agent");
+
+	if (pretty != NULL)
+		return query_bool(&call->query, "pretty");
+	return agent != NULL && (str_has_prefix(agent, "curl") ||
+				 str_has_prefix(agent, "Wget") ||
+				 str_has_prefix(agent, "Mozilla/5.0"));
+}
+
+static struct call *
+call_from_http(struct server *server, struct http_request *request)
+{
+	struct call *call = xmalloc0(sizeof(*call));
+	const char *type = http_header(request, "Content-Type");
+
+	call->server = server;
+	call->parts = &server->config;
+	call->http = request;
+	call->content_type = type == NULL ? "" : type;
+	call->data = request->body;
+	call->len = request->body_len;
+	return call;
+}
+
+static int
+identify(struct call *call, struct http_request *request)
+{
+	if (authn_request(call->parts->authn, request->peer,
+			  http_header(request, "Authorization"), &call->user,
+			  &call->st) == -1)
+		return -1;
+	return impersonate(call->parts->authz, request->headers,
+			   request->header_count, &call->user, &call->st);
+}
+
+static int
+authorize(struct call *call)
+{
+	const struct info *info = &call->info;
+	const char *fields = query_get(&call->query, "fieldSelector");
+	struct attributes attr = {
+		.is_resource = info->is_resource,
+		.verb = info->is_resource ? verb_name(info->verb)
+					  : info->method,
+		.group = info->group,
+		.version = info->version,
+		.resource = info->resource,
+		.subresource = info->subresource,
+		.namespace_ = info->namespace_,
+		.name = info->name,
+		.path = info->path,
+		.field_selector = fields,
+	};
+
+	if (info->is_resource && info->verb == 0)
+		return status_method_not_allowed(&call->st, NULL, NULL);
+	return authz_require(call->parts->authz, call->user, &attr, &call->st);
+}
+
+/* Groups that another server answers for. */
+static bool
+pass_on(struct call *call)
+{
+	struct aggregate *aggregate = call->parts->aggregate;
+	const char *group = call->info.group;
+	const char *version = call->info.version;
+	char *words = NULL;
+	bool owned;
+
+	if (aggregate == NULL || call->http == NULL)
+		return false;
+	if (!call->info.is_resource) {
+		/* /apis/GROUP/VERSION itself, and nothing above it */
+		char *slash;
+
+		if (!str_has_prefix(call->info.path, "/apis/"))
+			return false;
+		words = xstrdup(call->info.path + strlen("/apis/"));
+		slash = strchr(words, '/');
+		if (slash != NULL) {
+			*slash = '\0';
+			group = words;
+			version = slash + 1;
+		}
+	}
+	owned = *group != '\0' && *version != '\0' &&
+		aggregate_owns(aggregate, group, version);
+	if (owned) {
+		aggregate_handle(aggregate, group, version, call->http,
+				 call->user);
+	}
+	free(words);
+	if (owned)
+		call_free(call);
+	return owned;
+}
+
+/* The user is known; everything after is the same for all callers. */
+static void
+run(struct call *call)
+{
+	const char *header =
+		call->http == NULL ? NULL : http_header(call->http, "Accept");
+
+	if (authorize(call) == -1) {
+		call_fail(call);
+		return;
+	}
+	if (pass_on(call))
+		return;
+	if (!call->info.is_resource) {
+		call->accept.version = "v1";
+		path_run(call);
+	} else if (accept_parse(header, true, &call->accept, &call->st) == -1) {
+		call_fail(call);
+	} else {
+		resource_run(call);
+	}
+}
+
+void
+server_handle(struct http_request *request, void *arg)
+{
+	struct server *server = arg;
+	struct call *call = call_from_http(server, request);
+
+	call->accept.version = "v1";
+	if (server->draining) {
+		(void)status_unavailable(&call->st, "the server is stopping");
+		call_fail(call);
+		return;
+	}
+	if (query_parse(request->query, &call->query, &call->st) == -1 ||
+	    info_parse(request->method, request->path,
+		       query_bool(&call->query, "watch"), &call->info,
+		       &call->st) == -1 ||
+	    identify(call, request) == -1) {
+		call_fail(call);
+		return;
+	}
+	call->pretty = wants_pretty(call);
+	if (request->too_large) {
+		(void)status_too_large(&call->st, SERVER_BODY_MAX);
+		call_fail(call);
+		return;
+	}
+	run(call);
+}
+
+static struct user *
+make_user(const struct client_call *request)
+{
+	static const char *const masters[] = { USER_MASTERS, NULL };
+	const char *const *groups =
+		request->groups == NULL ? masters : request->groups;
+	size_t n = 0;
+
+	while (groups[n] != NULL)
+		n++;
+	return user_authenticated(request->user, NULL, groups, n);
+}
+
+void
+client_request(struct server *server, const struct client_call *request,
+	       void (*done)(int code, const json_t *answer, void *arg),
+	       void *arg)
+{
+	struct call *call = xmalloc0(sizeof(*call));
+	const char *mark = strchr(request->path, '?');
+	char *path = mark == NULL ? xstrdup(request->path)
+				  : xstrndup(request->path,
+					     (size_t)(mark - request->path));
+
+	call->server = server;
+	call->parts = &server->config;
+	call->done = done;
+	call->done_arg = arg;
+	call->accept.version = "v1";
+	/* Static in all callers; the call outlives the request otherwise. */
+	call->content_type =
+		request->content_type == NULL ? "" : request->content_type;
+	call->body =
+		request->body == NULL ? NULL : json_deep_copy(request->body);
+	call->user = make_user(request);
+	if (query_parse(mark == NULL ? NULL : mark + 1, &call->query,
+			&call->st) == -1 ||
+	    info_parse(request->method, path, false, &call->info, &call->st) ==
+		    -1)
+		call_fail(call);
+	else
+		run(call);
+	free(path);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLUSTER_SERVER_INTERNAL_H
+#define CLUSTER_SERVER_INTERNAL_H
+
+/* What the parts of the server know of each other; nobody else includes it. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cluster/server/server.h"
+
+struct call;
+struct watches;
+
+struct server_stats {
+	uint64_t started_ms;        /* of the monotonic clock */
+	uint64_t by_class[6];       /* answers by their code's first digit */
+	uint64_t by_verb[9];        /* requests by verb; [0]: no resource */
+};
+
+struct watches *server_watches(struct server *server);
+struct server_stats *server_stats(struct server *server);
+bool server_is_draining(const struct server *server);
+
+/* A call whose user is known and which he may make: does it. */
+void resource_run(struct call *call);
+/* One for a path that is no resource. */
+void path_run(struct call *call);
+/* One for a subresource other than status. */
+void subresource_run(struct call *call);
+/* pods/NAME/eviction */
+void eviction_run(struct call *call);
+
+/*
+ * Runs the admission gates for a body that is not the object itself (a
+ * Binding, an Eviction), then finish, or fails the call.
+ */
+void subresource_admit(struct call *call, void (*finish)(struct call *call));
+
+#endif

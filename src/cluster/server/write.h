@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLUSTER_WRITE_H
+#define CLUSTER_WRITE_H
+
+/*
+ * write - the steps that creating, updating and patching share.
+ *
+ *	prepare -> mutating admission -> write_check() -> validating admission
+ *	-> write_commit() -> on disk -> reply
+ *
+ * Nothing is held while a webhook is asked. An update therefore finds out at
+ * the end whether the object is still the one it started from, and begins
+ * again or reports the conflict.
+ *
+ * Each of the ..._run functions takes the call and ends it.
+ */
+
+#include <stdbool.h>
+
+#include "base/js.h"
+
+struct call;
+struct object;
+struct strict_errors;
+
+void create_run(struct call *call);
+void update_run(struct call *call);
+void patch_run(struct call *call);
+void delete_run(struct call *call);
+void delete_collection_run(struct call *call);
+
+/*
+ * Runs call->object through the two admission gates and write_check() between
+ * them, then calls finish, or fails the call.
+ */
+void write_admit(struct call *call, void (*finish)(struct call *call));
+
+/* Fits the object to the schema: removes what is unknown (adding to errors,
+ * which may be NULL) and fills in defaults. */
+void write_shape(struct call *call, json_t *object,
+		 struct strict_errors *errors);
+
+/* A 400 when a member of the body has a type that cannot be decoded. */
+int write_check_types(struct call *call, const json_t *object);
+
+/*
+ * The text of object with resourceVersion rv, in the stored version: ready for
+ * the store. object is changed to it. NULL with st when it is too large.
+ */
+struct object *write_seal(struct call *call, json_t *object, uint64_t rv);
+
+/* The stored object in the version the call asked for; a new reference. */
+json_t *write_load(struct call *call, const struct object *object);
+
+/* Answers with call->result and call->code once it is on disk. */
+void write_reply(struct call *call);
+
+/*
+ * Takes the object from the store: its tombstone goes to watchers. -1 with st
+ * when it cannot.
+ */
+int write_remove(struct call *call, json_t *object);
+
+#endif
