@@ -13,7 +13,10 @@
 
 #include "base/js.h"
 
-struct column;
+#include "cluster/kinds/kind.h"
+
+/* The computation of that name; NULL if there is none. */
+cell_fn *cell_find(const char *name);
 
 /* A new reference: a value of the column's type, or null where the object has
  * none. now_s (seconds since 1970) is what ages are counted to. */

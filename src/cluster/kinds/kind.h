@@ -34,6 +34,11 @@ enum verb {
 	VERB_ALL = (1 << 8) - 1,
 };
 
+struct column;
+/* See cell.h. */
+typedef json_t *cell_fn(const struct column *column, const json_t *obj,
+			int64_t now_s);
+
 /* A column of the Table form. "Name" is a column like the others. */
 struct column {
 	char *name;
@@ -41,8 +46,9 @@ struct column {
 	char *format; /* "" if none */
 	char *description;
 	int priority;
-	struct jsonpath *path; /* NULL: the cell is computed, see cell.h */
-	char *compute;         /* NULL, or which computation */
+	struct jsonpath *path; /* NULL: only computed */
+	/* Of a built-in kind whose cells are not just what is at path. */
+	cell_fn *compute;
 };
 
 struct subresource {
