@@ -9,6 +9,8 @@
  * environment's proxies and redirections are not followed. Errors read as
  * those of Kubernetes' own client do.
  *
+ * Programs that use it ignore SIGPIPE.
+ *
  * Threading: only from the loop's thread.
  */
 
@@ -88,7 +90,7 @@ struct fetch_result {
 };
 
 struct fetcher *fetcher_new(struct loop *loop);
-/* Cancels what is under way. NULL is fine. */
+/* Cancels what is under way. Not from within a callback; NULL is fine. */
 void fetcher_free(struct fetcher *fetcher);
 
 /*
@@ -101,7 +103,7 @@ struct fetch *
 fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 	    void (*done)(const struct fetch_result *result, void *arg),
 	    void *arg);
-/* Ends it without calling done. Not after done; NULL is fine. */
+/* Ends it without calling done. Not after done has returned; NULL is fine. */
 void fetch_cancel(struct fetch *fetch);
 
 /* Stops and restarts on_data(), for a reader that cannot take more. */
