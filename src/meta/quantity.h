@@ -40,6 +40,14 @@ int quantity_parse(const char *text, struct quantity *ret_q, struct err *err);
 /* The canonical form; returns buf, which must have QUANTITY_TEXT_SIZE. */
 const char *quantity_text(const struct quantity *q, char *buf, size_t size);
 
+/*
+ * What the API gives back for a quantity it was given: mostly the canonical
+ * form, but a few texts stay as they came (1.500), as in Kubernetes. buf must
+ * have QUANTITY_TEXT_SIZE.
+ */
+int quantity_normalise(const char *text, char *buf, size_t size,
+		       struct err *err);
+
 struct quantity quantity_from_int(int64_t value, enum quantity_format format);
 struct quantity quantity_from_milli(int64_t milli, enum quantity_format format);
 
