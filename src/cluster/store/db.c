@@ -42,8 +42,7 @@ static const char *const statements[] = {
 	[STATEMENT_BEGIN] = "BEGIN IMMEDIATE",
 	[STATEMENT_COMMIT] = "COMMIT",
 	[STATEMENT_ROLLBACK] = "ROLLBACK",
-	[STATEMENT_INSERT] = "INSERT INTO log(rv, collection, removed, text) "
-			     "VALUES(?1, ?2, ?3, ?4)",
+	[STATEMENT_INSERT] = "INSERT INTO log VALUES(?1, ?2, ?3, ?4)",
 	[STATEMENT_DELETE] = "DELETE FROM log WHERE rv = ?1",
 	[STATEMENT_MARK] = "UPDATE mark SET oldest = ?1",
 };

@@ -28,7 +28,7 @@ static void
 grow(struct history *h)
 {
 	size_t size = h->size > 0 ? h->size * 2 : FIRST_SIZE;
-	struct record **items = xcalloc(size, sizeof(*items));
+	struct record **items = xcalloc(size, sizeof(struct record *));
 
 	for (size_t i = 0; i < h->count; i++)
 		items[i] = history_get(h, i);

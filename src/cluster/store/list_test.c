@@ -49,28 +49,40 @@ make_history(struct world *w, struct model *model, uint32_t seed)
 	}
 }
 
-/* One page of the model: at most limit from the skip-th of the namespace. */
-static size_t
-model_page(const struct model *model, uint64_t rv, const char *ns, size_t skip,
-	   size_t limit, uint64_t *ret_rvs, size_t *ret_remaining)
-{
-	size_t seen = 0, count = 0;
+/* One page: at most limit (0: all) from the skip-th of the namespace. */
+struct page {
+	const char *ns;
+	size_t skip;
+	size_t limit;
+	/* What the model says is on it. */
+	uint64_t rvs[SPACES * NAMES];
+	size_t count;
+	size_t remaining;
+};
 
+static void
+fill_page(const struct model *model, uint64_t rv, struct page *page)
+{
+	size_t seen = 0;
+
+	page->count = 0;
 	for (int i = 0; i < SPACES; i++) {
 		int space = space_order[i];
 
-		if (ns != NULL && strcmp(ns, spaces[space]) != 0)
+		if (page->ns != NULL && strcmp(page->ns, spaces[space]) != 0)
 			continue;
 		for (int n = 0; n < NAMES; n++) {
 			if (model->states[rv][space][n] == 0)
 				continue;
-			if (seen >= skip && (limit == 0 || count < limit))
-				ret_rvs[count++] = model->states[rv][space][n];
-			seen++;
+			if (seen++ >= page->skip &&
+			    (page->limit == 0 || page->count < page->limit))
+				page->rvs[page->count++] =
+					model->states[rv][space][n];
 		}
 	}
-	*ret_remaining = seen > skip + count ? seen - skip - count : 0;
-	return count;
+	page->remaining = seen > page->skip + page->count
+				  ? seen - page->skip - page->count
+				  : 0;
 }
 
 /* Pages through one revision, comparing each page with the model. */
@@ -78,30 +90,28 @@ static void
 compare_pages(const struct world *w, const struct model *model, uint64_t rv,
 	      const char *ns, size_t limit)
 {
+	struct page page = { .ns = ns, .limit = limit };
 	char *after = NULL;
-	size_t skip = 0;
 
-	for (;;) {
+	do {
 		struct list_range range = { ns, after, limit };
-		uint64_t rvs[SPACES * NAMES];
 		struct object_list list;
-		size_t count, remaining;
 		struct err err;
 
-		count = model_page(model, rv, ns, skip, limit, rvs, &remaining);
+		fill_page(model, rv, &page);
 		assert_int_equal(
 			store_list_at(w->pods, rv, &range, &list, &err), 0);
-		assert_int_equal(list.count, count);
-		assert_int_equal(list.remaining, remaining);
-		for (size_t i = 0; i < count; i++)
-			assert_int_equal(list.objects[i]->rv, rvs[i]);
+		assert_int_equal(list.count, page.count);
+		assert_int_equal(list.remaining, page.remaining);
+		for (size_t i = 0; i < page.count; i++)
+			assert_int_equal(list.objects[i]->rv, page.rvs[i]);
 		free(after);
-		after = count > 0 ? object_key(list.objects[count - 1]) : NULL;
+		after = page.count > 0
+				? object_key(list.objects[page.count - 1])
+				: NULL;
 		objects_unref(list.objects, list.count);
-		skip += count;
-		if (remaining == 0)
-			break;
-	}
+		page.skip += page.count;
+	} while (page.remaining > 0);
 	free(after);
 }
 
