@@ -55,9 +55,16 @@ depth_of(const char *text, size_t len)
 	return deepest;
 }
 
+/* What jansson would let pass. It skips a NUL byte behind a number. */
 static int
-check_depth(const char *text, size_t len, struct err *err)
+check_text(const char *text, size_t len, struct err *err)
 {
+	const char *nul = len > 0 ? memchr(text, '\0', len) : NULL;
+
+	if (nul != NULL)
+		return err_set(err, ERR_INVALID,
+			       "JSON is malformed at byte %zu: NUL byte",
+			       (size_t)(nul - text));
 	if (depth_of(text, len) > JS_MAX_DEPTH)
 		return err_set(err, ERR_INVALID,
 			       "JSON is nested deeper than %d levels",
@@ -78,7 +85,7 @@ js_parse(const char *text, size_t len, struct err *err)
 	json_error_t error;
 	json_t *value;
 
-	if (check_depth(text, len, err) == -1)
+	if (check_text(text, len, err) == -1)
 		return NULL;
 	value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
 			   &error);
@@ -95,7 +102,7 @@ js_parse_lenient(const char *text, size_t len,
 	json_error_t error;
 	json_t *value;
 
-	if (check_depth(text, len, err) == -1)
+	if (check_text(text, len, err) == -1)
 		return NULL;
 	/* Hardly any text has duplicates: one pass shows that it has none. */
 	value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,

@@ -57,6 +57,24 @@ test_exactly_one_value_is_parsed(void **state)
 }
 
 static void
+test_a_nul_byte_is_refused_wherever_it_is(void **state)
+{
+	static const char text[] = "{\"a\":[1 ,\"b\"] }";
+	char bad[sizeof(text)];
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i <= strlen(text); i++) {
+		memcpy(bad, text, sizeof(text));
+		bad[i] = '\0';
+		assert_null(js_parse(bad, sizeof(text), &err));
+		assert_int_equal(err.kind, ERR_INVALID);
+		assert_null(
+			js_parse_lenient(bad, sizeof(text), NULL, NULL, &err));
+	}
+}
+
+static void
 test_nesting_is_limited(void **state)
 {
 	char text[2 * (JS_MAX_DEPTH + 1) + 1];
@@ -212,6 +230,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_exactly_one_value_is_parsed),
+		cmocka_unit_test(test_a_nul_byte_is_refused_wherever_it_is),
 		cmocka_unit_test(test_nesting_is_limited),
 		cmocka_unit_test(test_brackets_in_strings_are_no_nesting),
 		cmocka_unit_test(test_required_members_are_got),
