@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -15,7 +14,6 @@
 #include "base/mem.h"
 #include "http/internal.h"
 
-#define READ_SIZE 16384
 #define US_PER_MS UINT64_C(1000)
 #define DISCARD_SIZE (1024 * 1024)
 /* A peer that vanished without a word is found within two minutes. */
@@ -26,16 +24,6 @@
 static const char plain_answer[] =
 	"HTTP/1.0 400 Bad Request\r\n\r\n"
 	"Client sent an HTTP request to an HTTPS server.\n";
-
-/* Whether more input can be taken now. */
-static bool
-may_read(const struct conn *c)
-{
-	if (c->state == CONN_READING && (c->in_body || c->out.len == 0))
-		return true;
-	return (c->state == CONN_READING || c->state == CONN_ANSWERING) &&
-	       c->in.len - c->in_used < HTTP_INPUT_MAX;
-}
 
 static bool
 is_waiting(const struct conn *c)
@@ -126,7 +114,7 @@ set_interest(struct conn *c)
 		break;
 	case CONN_READING:
 	case CONN_ANSWERING:
-		if (may_read(c))
+		if (input_has_room(c))
 			want |= LOOP_READ;
 		else
 			c->stuffed = true;
@@ -352,194 +340,6 @@ conn_answered(struct conn *c, bool close)
 }
 
 static void
-dispatch(struct conn *c)
-{
-	struct http_server *s = c->server;
-	struct request *req = c->req;
-
-	c->in_body = false;
-	c->state = CONN_ANSWERING;
-	server_set_idle(c, false);
-	req->pub.body = (const char *)req->body.data;
-	req->pub.body_len = req->body.len;
-	s->stats.requests++;
-	s->stats.answering++;
-	s->handle(&req->pub, s->arg);
-}
-
-/* The API answers this one itself; what follows cannot be told from it. */
-static void
-dispatch_too_large(struct conn *c)
-{
-	buf_done(&c->req->body);
-	c->req->pub.too_large = true;
-	c->req->close = true;
-	dispatch(c);
-}
-
-/* Takes what is there of the body; false when more must come first. */
-static bool
-take_body(struct conn *c)
-{
-	const char *data = (const char *)c->in.data + c->in_used;
-	size_t len = c->in.len - c->in_used;
-	size_t used = 0;
-
-	if (!c->chunked) {
-		used = len < c->body_left ? len : (size_t)c->body_left;
-		(void)buf_append(&c->req->body, data, used);
-		c->in_used += used;
-		c->body_left -= used;
-		if (c->body_left > 0)
-			return false;
-		dispatch(c);
-		return true;
-	}
-	switch (chunk_feed(&c->chunk, data, len, &c->req->body, &used)) {
-	case CHUNK_MORE:
-		c->in_used += used;
-		return false;
-	case CHUNK_COMPLETE:
-		c->in_used += used;
-		dispatch(c);
-		return true;
-	case CHUNK_TOO_LARGE:
-		dispatch_too_large(c);
-		return true;
-	case CHUNK_BAD:
-		break;
-	}
-	reply_refuse(c, 400);
-	return false;
-}
-
-static bool
-take_request(struct conn *c, const struct head *head)
-{
-	c->chunked = head->chunked;
-	c->body_left = head->length;
-	c->chunk = (struct chunk){ 0 };
-	if (head->length > c->server->limits.body_bytes) {
-		dispatch_too_large(c);
-		return true;
-	}
-	if (!head->chunked && head->length == 0) {
-		dispatch(c);
-		return true;
-	}
-	c->in_body = true;
-	/* Not when it did not wait for that. */
-	if (head->expects && c->in.len == c->in_used)
-		reply_continue(c);
-	return true;
-}
-
-/* Takes a head off the input; false when more must come first. */
-static bool
-take_head(struct conn *c)
-{
-	const char *data = (const char *)c->in.data + c->in_used;
-	size_t len = c->in.len - c->in_used;
-	size_t max = c->server->limits.header_bytes;
-	size_t n = len > 0 ? head_end(data, len, &c->scanned) : 0;
-	struct head head;
-	int code;
-
-	if (n > max || (n == 0 && len > max)) {
-		reply_refuse(c, 431);
-		return false;
-	}
-	if (n == 0)
-		return false;
-	c->scanned = 0;
-	c->in_used += n;
-	c->req = request_new(c, data, n, &head, &code);
-	if (c->req == NULL) {
-		reply_refuse(c, code);
-		return false;
-	}
-	return take_request(c, &head);
-}
-
-/* Handles as many whole requests as are here. */
-static void
-process(struct conn *c)
-{
-	while (c->state == CONN_READING) {
-		if (c->in_body) {
-			if (!take_body(c))
-				return;
-			continue;
-		}
-		if (c->out.len > 0)
-			return;
-		if (c->turn++ == HTTP_TURN_REQUESTS) {
-			c->put_off = true;
-			server_kick(c, true);
-			return;
-		}
-		if (!take_head(c))
-			return;
-	}
-}
-
-/* The client has ended its direction, or broke the protocol. */
-static void
-end_of_input(struct conn *c)
-{
-	/* Someone who closes behind the question still gets the answer. */
-	if (c->state == CONN_READING && !c->in_body && c->out.len > 0)
-		c->state = CONN_CLOSING;
-	else
-		conn_break(c, false);
-}
-
-/* Reads a piece; false when there is none now. */
-static bool
-read_piece(struct conn *c)
-{
-	struct err err;
-	uint8_t *room;
-	size_t len;
-
-	if (c->in_used > 0) {
-		buf_consume(&c->in, c->in_used);
-		c->in_used = 0;
-	}
-	room = buf_reserve(&c->in, READ_SIZE);
-	assert(room != NULL);
-	c->read_wants_write = false;
-	switch (tls_https_read(c->tls, room, READ_SIZE, &len, &err)) {
-	case TLS_HTTPS_OK:
-		buf_commit(&c->in, len);
-		return true;
-	case TLS_HTTPS_WANT_WRITE:
-		c->read_wants_write = true;
-		return false;
-	case TLS_HTTPS_WANT_READ:
-		c->stuffed = false;
-		return false;
-	case TLS_HTTPS_CLOSED:
-	case TLS_HTTPS_PLAIN:
-	case TLS_HTTPS_FAILED:
-		break;
-	}
-	end_of_input(c);
-	return false;
-}
-
-/* Only from the loop: it calls handlers, and may free conn when it leaves. */
-static void
-read_input(struct conn *c)
-{
-	c->turn = 0;
-	c->put_off = false;
-	process(c);
-	while (!c->put_off && may_read(c) && read_piece(c))
-		process(c);
-}
-
-static void
 shake_hands(struct conn *c)
 {
 	struct err err = { 0 };
@@ -549,7 +349,7 @@ shake_hands(struct conn *c)
 	case TLS_HTTPS_OK:
 		c->state = CONN_READING;
 		/* The first request may have come with the handshake. */
-		read_input(c);
+		input_read(c);
 		return;
 	case TLS_HTTPS_WANT_READ:
 		return;
@@ -593,7 +393,7 @@ on_ready(unsigned ready, void *arg)
 		conn_flush(c);
 	}
 	if (c->state == CONN_READING || c->state == CONN_ANSWERING)
-		read_input(c);
+		input_read(c);
 	leave(c);
 }
 
@@ -613,8 +413,8 @@ conn_run(struct conn *c)
 		req->on_drain = NULL;
 		fn(&req->pub, req->on_drain_arg);
 	}
-	if (c->state == CONN_READING || (c->stuffed && may_read(c)))
-		read_input(c);
+	if (c->state == CONN_READING || (c->stuffed && input_has_room(c)))
+		input_read(c);
 	leave(c);
 }
 
@@ -691,7 +491,7 @@ conn_new(struct http_server *server, int fd, const char *remote)
 	set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT);
 	(void)strncpy(c->remote, remote, sizeof(c->remote) - 1);
 	c->in = BUF_INIT(server->limits.header_bytes + HTTP_INPUT_MAX +
-			 (size_t)2 * READ_SIZE);
+			 2 * INPUT_PIECE);
 	c->out.pool = &server->pool;
 	c->tls = tls_https_conn_new(server->tls, fd);
 	c->io = loop_io_new(server->loop, fd, on_ready, c);

@@ -4,8 +4,8 @@
 
 /*
  * internal - what the files of the server share: server.c (listening, all
- * connections), conn.c (one connection), request.c, reply.c (answers). Private
- * to src/http.
+ * connections), conn.c (one connection), input.c (what comes in), request.c,
+ * reply.c (what goes out). Private to src/http.
  *
  * DOC: a connection
  *
@@ -198,6 +198,19 @@ void conn_flush(struct conn *conn);
 /* The answer is complete in the output, the request has gone. */
 void conn_answered(struct conn *conn, bool close);
 void conn_break(struct conn *conn, bool reset);
+
+/* input.c */
+
+/* What one read takes at most. */
+#define INPUT_PIECE ((size_t)16384)
+
+/* Whether more input can be taken now. */
+bool input_has_room(const struct conn *conn);
+/*
+ * Reads what there is and has whole requests handled. Only from the loop, with
+ * conn busy: handlers are called.
+ */
+void input_read(struct conn *conn);
 
 /* request.c */
 
