@@ -293,7 +293,7 @@ on_volume(const struct event *event, void *arg)
 }
 
 struct graph *
-graph_new(struct store *store)
+nodegraph_new(struct store *store)
 {
 	struct graph *graph = xmalloc0(sizeof(*graph));
 
@@ -304,7 +304,7 @@ graph_new(struct store *store)
 }
 
 void
-graph_free(struct graph *graph)
+nodegraph_free(struct graph *graph)
 {
 	struct map_node *node;
 	struct map_node *next;
@@ -347,8 +347,8 @@ volume_leads(const struct graph *graph, const char *on,
 }
 
 bool
-graph_leads(const struct graph *graph, const char *on, enum graph_type type,
-	    const char *ns, const char *name)
+nodegraph_leads(const struct graph *graph, const char *on, enum graph_type type,
+		const char *ns, const char *name)
 {
 	AUTO(free_ptr) char *key = NULL;
 	const struct needed *needed;

@@ -30,11 +30,11 @@ enum graph_type {
 	GRAPH_TYPE_COUNT,
 };
 
-struct graph *graph_new(struct store *store);
-void graph_free(struct graph *graph); /* NULL is fine */
+struct graph *nodegraph_new(struct store *store);
+void nodegraph_free(struct graph *graph); /* NULL is fine */
 
 /* Whether a pod on the node leads to the object. ns is "" for volumes. */
-bool graph_leads(const struct graph *graph, const char *node,
-		 enum graph_type type, const char *ns, const char *name);
+bool nodegraph_leads(const struct graph *graph, const char *node,
+		     enum graph_type type, const char *ns, const char *name);
 
 #endif

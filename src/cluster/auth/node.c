@@ -58,8 +58,8 @@ related(struct asked *a, enum graph_type type)
 {
 	if (!*a->selected->name)
 		return deny(a, "No Object name found");
-	if (graph_leads(a->nodes->graph, a->node, type,
-			text(a->attr->namespace_), a->selected->name))
+	if (nodegraph_leads(a->nodes->graph, a->node, type,
+			    text(a->attr->namespace_), a->selected->name))
 		return true;
 	a->reason = xasprintf("no relationship found between node '%s' and "
 			      "this object",
@@ -269,7 +269,7 @@ node_authz_new(struct store *store)
 	json_t *role = bootstrap_find("ClusterRole", "system:node");
 
 	rules_from_json(&authz->rules, json_object_get(role, "rules"));
-	authz->graph = graph_new(store);
+	authz->graph = nodegraph_new(store);
 	return authz;
 }
 
@@ -278,7 +278,7 @@ node_authz_free(struct node_authz *authz)
 {
 	if (!authz)
 		return;
-	graph_free(authz->graph);
+	nodegraph_free(authz->graph);
 	rules_done(&authz->rules);
 	free(authz);
 }
