@@ -2,6 +2,7 @@
 #include "cluster/kinds/kind.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,6 +131,46 @@ kind_convert(const struct kind_version *from, const struct kind_version *to,
 	}
 	(void)json_object_set_new(obj, "apiVersion",
 				  json_string(to->api_version));
+}
+
+/* "v1beta2" to 1, beta (0 alpha, 1 beta, 2 neither), 2; -1: not of the form. */
+static int
+parse_version(const char *name, int parts[3])
+{
+	static const char *const stages[] = { "alpha", "beta" };
+	char *end;
+
+	if (*name != 'v' || !isdigit((unsigned char)name[1]))
+		return -1;
+	parts[0] = (int)strtol(name + 1, &end, 10);
+	parts[1] = 2;
+	parts[2] = 0;
+	for (int i = 0; i < (int)ARRAY_LEN(stages); i++) {
+		size_t len = strlen(stages[i]);
+
+		if (strncmp(end, stages[i], len) == 0) {
+			parts[1] = i;
+			parts[2] = (int)strtol(end + len, &end, 10);
+			break;
+		}
+	}
+	return *end == '\0' ? 0 : -1;
+}
+
+int
+kind_compare_versions(const char *a, const char *b)
+{
+	static const int order[] = { 1, 0, 2 };
+	int p[3], q[3];
+	int is_a = parse_version(a, p), is_b = parse_version(b, q);
+
+	if (is_a != is_b)
+		return is_a == 0 ? -1 : 1;
+	for (size_t i = 0; is_a == 0 && i < ARRAY_LEN(order); i++) {
+		if (p[order[i]] != q[order[i]])
+			return p[order[i]] > q[order[i]] ? -1 : 1;
+	}
+	return strcmp(a, b);
 }
 
 const char *

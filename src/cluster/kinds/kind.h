@@ -124,6 +124,10 @@ const struct subresource *kind_subresource(const struct kind *kind,
 void kind_convert(const struct kind_version *from,
 		  const struct kind_version *to, json_t *obj);
 
+/* The order in which versions are preferred: v2, v1, v1beta1, v1alpha1, then
+ * others by name. As strcmp(). */
+int kind_compare_versions(const char *a, const char *b);
+
 /* "create" and the like; NULL for none or several bits. */
 const char *verb_name(enum verb verb);
 /* 0 if there is no verb of that name. */

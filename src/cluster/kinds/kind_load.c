@@ -295,45 +295,12 @@ load_version(struct kind *kind, struct kind_version *version,
 	load_subresources(kind, version, json_object_get(from, "subresources"));
 }
 
-/* v2 < v10, v1alpha1 < v1beta1 < v1; anything else behind, by name. */
-static int
-parse_version(const char *name, int parts[3])
-{
-	static const char *const stages[] = { "alpha", "beta" };
-	char *end;
-
-	if (*name != 'v' || !isdigit((unsigned char)name[1]))
-		return -1;
-	parts[0] = (int)strtol(name + 1, &end, 10);
-	parts[1] = 2;
-	parts[2] = 0;
-	for (int i = 0; i < (int)ARRAY_LEN(stages); i++) {
-		size_t len = strlen(stages[i]);
-
-		if (strncmp(end, stages[i], len) == 0) {
-			parts[1] = i;
-			parts[2] = (int)strtol(end + len, &end, 10);
-			break;
-		}
-	}
-	return *end == '\0' ? 0 : -1;
-}
-
 static int
 compare_versions(const void *a, const void *b)
 {
 	const struct kind_version *x = a, *y = b;
-	int p[3], q[3];
-	int is_x = parse_version(x->name, p), is_y = parse_version(y->name, q);
-	static const int order[] = { 1, 0, 2 };
 
-	if (is_x != is_y)
-		return is_x == 0 ? -1 : 1;
-	for (size_t i = 0; is_x == 0 && i < ARRAY_LEN(order); i++) {
-		if (p[order[i]] != q[order[i]])
-			return p[order[i]] > q[order[i]] ? -1 : 1;
-	}
-	return strcmp(x->name, y->name);
+	return kind_compare_versions(x->name, y->name);
 }
 
 static void
