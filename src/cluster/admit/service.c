@@ -154,11 +154,10 @@ void
 service_address_text(const struct service_address *address,
 		     char text[SERVICE_ADDRESS_SIZE])
 {
-	const char *fmt =
-		strchr(address->host, ':') != NULL ? "[%s]:%u" : "%s:%u";
+	bool v6 = strchr(address->host, ':') != NULL;
 
-	(void)snprintf(text, SERVICE_ADDRESS_SIZE, fmt, address->host,
-		       address->port);
+	(void)snprintf(text, SERVICE_ADDRESS_SIZE, "%s%s%s:%u", v6 ? "[" : "",
+		       address->host, v6 ? "]" : "", address->port);
 }
 
 char *
