@@ -31,5 +31,10 @@ extern const struct controller scheduler_controller;
 extern const struct controller gc_controller;
 extern const struct controller namespace_controller;
 extern const struct controller defaults_controller;
+extern const struct controller nodelife_controller;
+extern const struct controller eviction_controller;
+extern const struct controller expiry_controller;
+extern const struct controller pdb_controller;
+extern const struct controller binder_controller;
 
 #endif

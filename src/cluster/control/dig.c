@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-
 json_t *
 dig(const json_t *obj, const char *path)
 {

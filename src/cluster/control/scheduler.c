@@ -320,10 +320,7 @@ reserve_volume(struct scheduler *s, const struct pod *pod,
 		"namespace", claim->ns, "name", claim->name, "uid", claim->uid);
 
 	/* So that nobody else is given it before the event comes. */
-	free(volume->claim_key);
-	free(volume->claim_uid);
-	volume->claim_key = xstrdup(claim->key);
-	volume->claim_uid = xstrdup(claim->uid);
+	view_reserve(volume, claim);
 	api_send(s->api, &(struct api_call){
 				 .method = "PATCH",
 				 .path = path,

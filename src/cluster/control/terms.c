@@ -38,7 +38,7 @@ struct term {
 	struct term *next, *prev; /* in the bucket */
 };
 
-/* A pod that counts, in the bucket of one of its labels. */
+/* A pod in the bucket of one of its labels. */
 struct pod_label {
 	struct pod *pod;
 	struct bucket *bucket;
@@ -47,8 +47,8 @@ struct pod_label {
 
 /*
  * What has one label: "ns/key=value" holds pods of a namespace and the terms
- * for that namespace alone, "/key=value" terms for several, "" all pods and
- * the terms that demand no label.
+ * for that namespace alone, "/key=value" terms for several. "ns/" and "" are
+ * the same without a label: all pods, and terms that demand none.
  */
 struct bucket {
 	struct map_node node;
@@ -128,6 +128,31 @@ static char *
 bucket_key(const char *ns, const char *label, const char *value)
 {
 	return xasprintf("%s/%s=%s", ns, label, value);
+}
+
+char *
+terms_label_key(const char *ns, const json_t *label_selector,
+		const struct selector *selector)
+{
+	const char *label;
+	json_t *value;
+	size_t i;
+	json_t *each;
+
+	json_object_foreach(dig(label_selector, "matchLabels"), label, value)
+	{
+		if (json_is_string(value))
+			return bucket_key(ns, label, json_string_value(value));
+	}
+	json_array_foreach(dig(label_selector, "matchExpressions"), i, each)
+	{
+		const char *key = dig_str(each, "key");
+		const char *only = selector_exact_value(selector, key);
+
+		if (only != NULL)
+			return bucket_key(ns, key, only);
+	}
+	return *ns == '\0' ? xstrdup("") : xasprintf("%s/", ns);
 }
 
 static void
@@ -272,12 +297,14 @@ size_t
 terms_of(const struct terms *terms, const struct pod *pod,
 	 struct term ***ret_terms)
 {
+	AUTO(free_ptr) char *all_here = xasprintf("%s/", pod->ns);
 	size_t len = 0;
 	const char *label;
 	json_t *value;
 
 	*ret_terms = NULL;
 	len = add_matching(terms, pod, "", ret_terms, len);
+	len = add_matching(terms, pod, all_here, ret_terms, len);
 	json_object_foreach(pod->labels, label, value)
 	{
 		const char *text = json_string_value(value);
@@ -371,31 +398,12 @@ static char *
 index_key(const struct term *term, const json_t *label_selector)
 {
 	const struct scope *scope = &term->scopes[0];
-	bool one = json_array_size(scope->namespaces) == 1 &&
-		   scope->ns_selector == NULL;
-	const char *ns =
-		one ? json_string_value(json_array_get(scope->namespaces, 0))
-		    : "";
-	const char *label;
-	json_t *value;
+	const char *ns = "";
 
-	json_object_foreach(dig(label_selector, "matchLabels"), label, value)
-	{
-		if (json_is_string(value))
-			return bucket_key(ns, label, json_string_value(value));
-	}
-	size_t i;
-	json_t *each;
-
-	json_array_foreach(dig(label_selector, "matchExpressions"), i, each)
-	{
-		const char *key = dig_str(each, "key");
-		const char *only = selector_exact_value(scope->selector, key);
-
-		if (only != NULL)
-			return bucket_key(ns, key, only);
-	}
-	return xstrdup("");
+	if (json_array_size(scope->namespaces) == 1 &&
+	    scope->ns_selector == NULL)
+		ns = json_string_value(json_array_get(scope->namespaces, 0));
+	return terms_label_key(ns, label_selector, scope->selector);
 }
 
 /* Counts the pods that are there already. */
@@ -410,7 +418,7 @@ term_count_all(struct terms *terms, struct term *term)
 	if (bucket == NULL)
 		return;
 	for (struct pod_label *at = bucket->pods; at != NULL; at = at->next) {
-		if (term_matches(terms, term, at->pod))
+		if (at->pod->on != NULL && term_matches(terms, term, at->pod))
 			domain_count(term, at->pod, &one_match, 1);
 	}
 }
@@ -590,6 +598,28 @@ attach_spread(struct terms *terms, struct pod *pod)
 	}
 }
 
+static void
+index_pod(struct terms *terms, struct pod *pod)
+{
+	AUTO(free_ptr) char *all_here = xasprintf("%s/", pod->ns);
+	const char *label;
+	json_t *value;
+
+	pod->indexed = xcalloc(json_object_size(pod->labels) + 2,
+			       sizeof(struct pod_label));
+	link_pod(terms, &pod->indexed[pod->indexed_count++], pod, "");
+	link_pod(terms, &pod->indexed[pod->indexed_count++], pod, all_here);
+	json_object_foreach(pod->labels, label, value)
+	{
+		AUTO(free_ptr) char *key = NULL;
+
+		if (!json_is_string(value))
+			continue;
+		key = bucket_key(pod->ns, label, json_string_value(value));
+		link_pod(terms, &pod->indexed[pod->indexed_count++], pod, key);
+	}
+}
+
 void
 terms_attach(struct terms *terms, struct pod *pod)
 {
@@ -598,16 +628,35 @@ terms_attach(struct terms *terms, struct pod *pod)
 	attach_preferred(terms, pod, "podAffinity." PREFERRED, 1);
 	attach_preferred(terms, pod, "podAntiAffinity." PREFERRED, -1);
 	attach_spread(terms, pod);
+	index_pod(terms, pod);
 }
 
 void
 terms_detach(struct terms *terms, struct pod *pod)
 {
+	for (size_t i = 0; i < pod->indexed_count; i++)
+		unlink_pod(terms, &pod->indexed[i]);
+	free(pod->indexed);
+	pod->indexed = NULL;
+	pod->indexed_count = 0;
 	for (size_t i = 0; i < pod->use_count; i++)
 		term_unref(terms, pod->uses[i].term);
 	free(pod->uses);
 	pod->uses = NULL;
 	pod->use_count = 0;
+}
+
+void
+terms_each_pod(const struct terms *terms, const char *key,
+	       void (*fn)(const struct pod *pod, void *arg), void *arg)
+{
+	const struct bucket *bucket = bucket_find(terms, key);
+
+	if (bucket == NULL)
+		return;
+	for (const struct pod_label *at = bucket->pods; at != NULL;
+	     at = at->next)
+		fn(at->pod, arg);
 }
 
 /* Counting. */
@@ -638,21 +687,6 @@ count_pod(struct terms *terms, const struct pod *pod, int sign)
 void
 terms_place(struct terms *terms, struct pod *pod)
 {
-	const char *label;
-	json_t *value;
-
-	pod->indexed = xcalloc(json_object_size(pod->labels) + 1,
-			       sizeof(struct pod_label));
-	link_pod(terms, &pod->indexed[pod->indexed_count++], pod, "");
-	json_object_foreach(pod->labels, label, value)
-	{
-		AUTO(free_ptr) char *key = NULL;
-
-		if (!json_is_string(value))
-			continue;
-		key = bucket_key(pod->ns, label, json_string_value(value));
-		link_pod(terms, &pod->indexed[pod->indexed_count++], pod, key);
-	}
 	count_pod(terms, pod, 1);
 }
 
@@ -660,11 +694,6 @@ void
 terms_displace(struct terms *terms, struct pod *pod)
 {
 	count_pod(terms, pod, -1);
-	for (size_t i = 0; i < pod->indexed_count; i++)
-		unlink_pod(terms, &pod->indexed[i]);
-	free(pod->indexed);
-	pod->indexed = NULL;
-	pod->indexed_count = 0;
 }
 
 void

@@ -29,6 +29,7 @@
 
 struct node;
 struct pod;
+struct selector;
 struct term;
 struct terms;
 
@@ -51,7 +52,8 @@ struct terms *terms_new(terms_namespace_fn *labels, void *arg);
 /* All pods must have been detached. */
 void terms_free(struct terms *terms);
 
-/* Makes pod->uses from what its spec says, and gives it back. */
+/* Makes pod->uses from what its spec says and puts the pod into the index; and
+ * back. */
 void terms_attach(struct terms *terms, struct pod *pod);
 void terms_detach(struct terms *terms, struct pod *pod);
 
@@ -76,6 +78,16 @@ bool term_has_any(const struct term *term);
 const char *term_value(const struct term *term, const struct node *node);
 /* NULL when there is nothing to count in that domain. */
 const struct domain *term_domain(const struct term *term, const char *value);
+
+/*
+ * The pods that can match a label selector of a namespace ("": of several) are
+ * in the index under this key; to be freed. selector is made of label_selector.
+ */
+char *terms_label_key(const char *ns, const json_t *label_selector,
+		      const struct selector *selector);
+/* Calls fn for all pods there, also those that do not count. */
+void terms_each_pod(const struct terms *terms, const char *key,
+		    void (*fn)(const struct pod *pod, void *arg), void *arg);
 
 /* How many different terms there are. */
 size_t terms_count(const struct terms *terms);

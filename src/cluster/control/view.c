@@ -368,6 +368,15 @@ view_set_volume(struct view *view, const json_t *obj)
 	return v;
 }
 
+void
+view_reserve(struct volume *volume, const struct claim *claim)
+{
+	free(volume->claim_key);
+	free(volume->claim_uid);
+	volume->claim_key = xstrdup(claim->key);
+	volume->claim_uid = xstrdup(claim->uid);
+}
+
 /* Claims. */
 
 static struct claim *

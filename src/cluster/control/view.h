@@ -72,6 +72,10 @@ struct claim *view_claim(const struct view *view, const char *ns,
  * speaks of it. */
 struct storage_class *view_class(const struct view *view, const char *name);
 
+/* The volume counts as reserved for the claim, until its object is set again.
+ */
+void view_reserve(struct volume *volume, const struct claim *claim);
+
 /* The pod counts for the node although it is not bound yet; and not any more.
  * The node must be known. */
 void view_assume(struct view *view, struct pod *pod, struct node *node);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLUSTER_CONTROL_EVICT_H
+#define CLUSTER_CONTROL_EVICT_H
+
+/*
+ * evict - how long a pod may stay on a node that has taints with NoExecute.
+ */
+
+#include <stdint.h>
+
+#include "base/js.h"
+
+struct pod;
+
+#define EVICT_NEVER INT64_MAX
+/* A node that is not ready or not reachable is borne so long by a pod that
+ * says nothing about it. */
+#define EVICT_DEFAULT_SECONDS 300
+
+/*
+ * When the pod is to go, in microseconds since 1970: EVICT_NEVER if it may
+ * stay, now_us or earlier if at once. Counted from when the taint was added,
+ * or from now_us where it does not say. taints: spec.taints of the node.
+ */
+int64_t evict_time(const struct pod *pod, const json_t *taints, int64_t now_us);
+
+#endif
