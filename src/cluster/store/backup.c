@@ -99,6 +99,18 @@ publish(const char *temporary, const char *path, struct err *err)
 	return sync_dir_of(path, err);
 }
 
+/* A copy would take the place of what is being copied. */
+static int
+refuse_same(const char *a, const char *b, struct err *err)
+{
+	struct stat st_a, st_b;
+
+	if (stat(a, &st_a) == 0 && stat(b, &st_b) == 0 &&
+	    st_a.st_dev == st_b.st_dev && st_a.st_ino == st_b.st_ino)
+		return err_set(err, ERR_INVALID, "'%s' is the store itself", b);
+	return 0;
+}
+
 int
 store_backup(const char *dir, const char *file, struct err *err)
 {
@@ -108,7 +120,8 @@ store_backup(const char *dir, const char *file, struct err *err)
 	struct err ignored;
 
 	db = db_open(path, DB_READ, err);
-	if (db == NULL || make_file(temporary, err) == -1)
+	if (db == NULL || refuse_same(path, file, err) == -1 ||
+	    make_file(temporary, err) == -1)
 		return -1;
 	if (db_copy(db, temporary, err) == 0 &&
 	    publish(temporary, file, err) == 0)

@@ -186,6 +186,25 @@ test_a_failed_backup_leaves_the_older_one(void **state)
 }
 
 static void
+test_a_store_is_no_place_for_its_backup(void **state)
+{
+	struct backup *b = *state;
+	struct err err;
+
+	world_put(b->w, b->w->pods, "a", "x", "1");
+	assert_int_equal(world_settle(b->w), 0);
+	assert_int_equal(symlink(world_path(b->w, STORE_FILE), b->file), 0);
+	assert_int_equal(store_backup(b->w->dir, b->file, &err), -1);
+	assert_int_equal(err.kind, ERR_INVALID);
+	assert_int_equal(
+		store_backup(b->w->dir, world_path(b->w, STORE_FILE), &err),
+		-1);
+	assert_int_equal(err.kind, ERR_INVALID);
+	world_reopen(b->w);
+	assert_pods(b->w, "a/x=1");
+}
+
+static void
 assert_not_restored(struct backup *b, enum err_kind kind, const char *text)
 {
 	struct err err;
@@ -291,6 +310,7 @@ main(void)
 		TEST(test_a_backup_needs_nobody_to_have_the_store_open),
 		TEST(test_a_backup_replaces_an_older_one),
 		TEST(test_a_failed_backup_leaves_the_older_one),
+		TEST(test_a_store_is_no_place_for_its_backup),
 		TEST(test_a_store_is_not_overwritten),
 		TEST(test_what_is_no_backup_is_not_restored),
 		TEST(test_restoring_leaves_the_backup_as_it_is),

@@ -91,16 +91,13 @@ collection_init(struct collection *c, struct store *store, const char *group,
 void
 collection_done(struct collection *c)
 {
-	struct tree_node *node = tree_first(&c->live);
+	struct tree_node *node;
 
 	assert(c->gone.root == NULL);
-	/* From the end of the order would do as well; nothing is rebalanced
-	 * because nothing is looked up any more. */
-	while (node != NULL) {
+	while ((node = tree_first(&c->live)) != NULL) {
 		struct entry *entry = TREE_ENTRY(node, struct entry, node);
 
-		node = tree_next(node);
-		tree_remove(&c->live, &entry->node);
+		tree_remove(&c->live, node);
 		object_unref(entry->object);
 		free(entry);
 	}

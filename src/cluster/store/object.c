@@ -112,7 +112,8 @@ take_labels(struct object *object, struct label *labels, struct span value,
 }
 
 struct object *
-object_new(struct collection *collection, uint64_t rv, char *text, size_t len)
+object_copy(struct collection *collection, uint64_t rv, const char *text,
+	    size_t len)
 {
 	struct places places = { 0 };
 	struct object *object;
@@ -120,23 +121,24 @@ object_new(struct collection *collection, uint64_t rv, char *text, size_t len)
 	uint32_t count;
 	char *room;
 
-	if (!find_places(text, len, &places)) {
-		free(text);
+	if (!find_places(text, len, &places))
 		return NULL;
-	}
 
-	/* One piece of memory: the object, its labels, their strings. */
+	/* One piece of memory of just the size: the object, its labels, its
+	 * text, and the strings of the others. */
 	count = count_labels(places.labels);
-	object = xmalloc0(sizeof(*object) + count * sizeof(*labels) +
+	object = xmalloc0(sizeof(*object) + count * sizeof(*labels) + len + 1 +
 			  places.namespace_.len + places.name.len +
 			  places.uid.len + places.labels.len);
 	labels = (struct label *)(object + 1);
 	room = (char *)(labels + count);
+	memcpy(room, text, len);
+	object->text = room;
+	object->len = len;
+	room += len + 1;
 	object->refs = 1;
 	object->rv = rv;
 	object->collection = collection;
-	object->text = text;
-	object->len = len;
 	object->deleting = places.deleting;
 	object->has_finalizers = places.has_finalizers;
 	object->has_owners = places.has_owners;
@@ -153,6 +155,15 @@ object_new(struct collection *collection, uint64_t rv, char *text, size_t len)
 }
 
 struct object *
+object_new(struct collection *collection, uint64_t rv, char *text, size_t len)
+{
+	struct object *object = object_copy(collection, rv, text, len);
+
+	free(text);
+	return object;
+}
+
+struct object *
 object_ref(struct object *object)
 {
 	(void)__atomic_add_fetch(&object->refs, 1, __ATOMIC_RELAXED);
@@ -165,7 +176,6 @@ object_unref(struct object *object)
 	if (object == NULL ||
 	    __atomic_sub_fetch(&object->refs, 1, __ATOMIC_ACQ_REL) > 0)
 		return;
-	free((char *)(uintptr_t)object->text);
 	free(object);
 }
 

@@ -43,13 +43,16 @@ struct object {
 };
 
 /*
- * Takes text, allocated with malloc() and followed by a NUL byte that len does
- * not count, also on failure. Returns a reference, or NULL when the text is not
- * an object with a metadata.name; nothing more of it is checked. rv must be
- * the resourceVersion that stands in the text.
+ * Takes text, allocated with malloc(), also on failure; len is without a NUL
+ * byte. Returns a reference, or NULL when the text is not an object with a
+ * metadata.name; nothing more of it is checked. rv must be the resourceVersion
+ * that stands in the text.
  */
 struct object *object_new(struct collection *collection, uint64_t rv,
 			  char *text, size_t len);
+/* The same from a text that stays the caller's. */
+struct object *object_copy(struct collection *collection, uint64_t rv,
+			   const char *text, size_t len);
 
 /* Returns object, for brevity. */
 struct object *object_ref(struct object *object);

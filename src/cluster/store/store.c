@@ -171,14 +171,8 @@ load_row(const struct db_row *row, void *arg, struct err *err)
 
 		c = store_collection(store, group, slash + 1);
 	}
-	if (c != NULL) {
-		/* xstrndup() would look for a NUL byte; there is none. */
-		char *text = xrealloc(NULL, row->len + 1);
-
-		memcpy(text, row->text, row->len);
-		text[row->len] = '\0';
-		object = object_new(c, row->rv, text, row->len);
-	}
+	if (c != NULL)
+		object = object_copy(c, row->rv, row->text, row->len);
 	if (object == NULL)
 		return err_set(err, ERR_INVALID,
 			       "revision %" PRIu64 " is damaged", row->rv);
