@@ -11,8 +11,8 @@
 #include "meta/gofmt.h"
 
 /* Lines of missing permissions that are told; the answer stays readable. */
-#define LINES_MAX 200
-#define LINE_MAX_BYTES 4096
+#define LINES_MAX 50
+#define LINE_MAX_BYTES 1024
 
 /* A single permission. The words are those of the rule it is part of. */
 struct single {

@@ -125,11 +125,15 @@ read_entries(const char *path, struct map *ret, struct err *err)
 	struct map entries = { 0 };
 	AUTO(free_ptr) char *text = NULL;
 	size_t number = 0;
+	size_t len;
 	char *rest;
 	char *line;
 
-	if (path_read_file(path, TOKENFILE_MAX_BYTES, &text, NULL, err) == -1)
+	if (path_read_file(path, TOKENFILE_MAX_BYTES, &text, &len, err) == -1)
 		return -1;
+	if (strlen(text) != len)
+		return err_set(err, ERR_INVALID, "token file '%s': is no text",
+			       path);
 	rest = text;
 	while ((line = strsep(&rest, "\n"))) {
 		number++;
