@@ -37,6 +37,7 @@ struct writer {
 
 const struct js_style js_style_json = {
 	.object_open = "{",
+	.object_close = "}",
 	.array_open = "[",
 	.array_close = "]",
 	.separator = ",",
@@ -277,7 +278,7 @@ write_close(void *arg, const json_t *container)
 	struct writer *w = arg;
 
 	(void)buf_append_str(w->buf, json_is_object(container)
-					     ? "}"
+					     ? w->style->object_close
 					     : w->style->array_close);
 }
 

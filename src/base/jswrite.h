@@ -29,7 +29,8 @@ void js_walk(const json_t *value, const struct js_visitor *visitor, void *arg);
 
 /* How js_write() writes: JSON, or a notation that is built alike. */
 struct js_style {
-	const char *object_open; /* closed by "}" */
+	const char *object_open;
+	const char *object_close;
 	const char *array_open;
 	const char *array_close;
 	const char *separator; /* between members and items */

@@ -120,6 +120,7 @@ gofmt_value(const json_t *value)
 {
 	static const struct js_style style = {
 		.object_open = "map[string]interface {}{",
+		.object_close = "}",
 		.array_open = "[]interface {}{",
 		.array_close = "}",
 		.separator = ", ",
@@ -130,6 +131,30 @@ gofmt_value(const json_t *value)
 
 	if (value == NULL || json_is_null(value))
 		return xstrdup("\"null\"");
+	js_write(&buf, value, &style);
+	return (char *)buf.data;
+}
+
+static void
+write_raw(struct buf *buf, const char *s, size_t len)
+{
+	(void)buf_append(buf, s, len);
+}
+
+char *
+gofmt_plain(const json_t *value)
+{
+	static const struct js_style style = {
+		.object_open = "map[",
+		.object_close = "]",
+		.array_open = "[",
+		.array_close = "]",
+		.separator = " ",
+		.null = "<nil>",
+		.string = write_raw,
+	};
+	struct buf buf = BUF_INIT(BUF_UNLIMITED);
+
 	js_write(&buf, value, &style);
 	return (char *)buf.data;
 }
