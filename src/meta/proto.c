@@ -173,14 +173,15 @@ unpack(const ProtobufCMessageDescriptor *descriptor,
 					  "the %s is not a valid protobuf "
 					  "message",
 					  descriptor->short_name);
-	if (is_whole(message, data->len))
-		r = convert(message, ret, st);
-	else
+	if (!is_whole(message, data->len)) {
 		r = status_bad_request(
 			st,
 			"the %s has a text with a NUL in it, or a value that "
 			"is not encoded in the shortest way",
 			descriptor->short_name);
+	} else {
+		r = convert(message, ret, st);
+	}
 	protobuf_c_message_free_unpacked(message, &allocator);
 	return r;
 }

@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "meta/proto/authentication.pb-c.h"
 #include "meta/proto/authorization.pb-c.h"
 #include "meta/proto/meta.pb-c.h"
 #include "meta/status.h"
@@ -79,10 +78,13 @@ convert_bytes(const ProtobufCBinaryData *data)
 	return json_string_nocheck(text);
 }
 
+/* NOLINTBEGIN(misc-no-recursion): as deep as messages lie in messages, which is
+ * below DEPTH_MAX. */
+
 /* One value of a field: the only one, or one of a repeated field's. */
 static json_t *
 convert_value(struct conversion *c, const ProtobufCFieldDescriptor *field,
-	      const void *value) /* NOLINT(misc-no-recursion): DEPTH_MAX */
+	      const void *value)
 {
 	json_t *text;
 
@@ -138,7 +140,7 @@ stride_of(const ProtobufCFieldDescriptor *field)
 
 static json_t *
 convert_list(struct conversion *c, const struct slot *slot)
-{ /* NOLINT(misc-no-recursion): DEPTH_MAX */
+{
 	AUTO(js_unref) json_t *list = json_array();
 	const char *values = *(const char *const *)slot->value;
 	size_t stride = stride_of(slot->field);
@@ -168,7 +170,7 @@ is_map(const ProtobufCFieldDescriptor *field)
 
 static json_t *
 convert_entry_value(struct conversion *c, const struct slot *value)
-{ /* NOLINT(misc-no-recursion): DEPTH_MAX */
+{
 	if (value->present)
 		return convert_value(c, value->field, value->value);
 	if (value->field->type != PROTOBUF_C_TYPE_MESSAGE)
@@ -179,7 +181,7 @@ convert_entry_value(struct conversion *c, const struct slot *value)
 
 static json_t *
 convert_map(struct conversion *c, const struct slot *slot)
-{ /* NOLINT(misc-no-recursion): DEPTH_MAX */
+{
 	AUTO(js_unref) json_t *map = json_object();
 	ProtobufCMessage *const *entries =
 		*(ProtobufCMessage *const *const *)slot->value;
@@ -231,7 +233,7 @@ is_left_out(const struct slot *slot)
 
 static int
 convert_field(struct conversion *c, const struct slot *slot, json_t *obj)
-{ /* NOLINT(misc-no-recursion): DEPTH_MAX */
+{
 	json_t *value;
 
 	if (is_left_out(slot))
@@ -256,7 +258,7 @@ convert_field(struct conversion *c, const struct slot *slot, json_t *obj)
 
 static json_t *
 convert_fields(struct conversion *c, const ProtobufCMessage *message)
-{ /* NOLINT(misc-no-recursion): DEPTH_MAX */
+{
 	AUTO(js_unref) json_t *obj = json_object();
 
 	for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
@@ -268,6 +270,8 @@ convert_fields(struct conversion *c, const ProtobufCMessage *message)
 	}
 	return TAKE_PTR(obj);
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 /* A time that was never set is sent as an empty message, and null in JSON. */
 static json_t *
@@ -329,10 +333,12 @@ convert_int_or_string(struct conversion *c, const ProtobufCMessage *message)
 			    : not_utf8(c, &v->base.descriptor->fields[2]);
 }
 
+/* NOLINTBEGIN(misc-no-recursion): as above. */
+
 /* A list inside of a map needs a message around it, which JSON does not. */
 static json_t *
 convert_extra(struct conversion *c, const ProtobufCMessage *message)
-{ /* NOLINT(misc-no-recursion): DEPTH_MAX */
+{
 	struct slot slot = slot_of(message, &message->descriptor->fields[0]);
 
 	return convert_list(c, &slot);
@@ -347,13 +353,12 @@ static const struct special {
 	{ &meta__micro_time__descriptor, convert_micro_time },
 	{ &meta__quantity__descriptor, convert_quantity },
 	{ &meta__int_or_string__descriptor, convert_int_or_string },
-	{ &authentication__extra_value__descriptor, convert_extra },
 	{ &authorization__extra_value__descriptor, convert_extra },
 };
 
 static json_t *
 convert_message(struct conversion *c, const ProtobufCMessage *message)
-{ /* NOLINT(misc-no-recursion): DEPTH_MAX */
+{
 	json_t *value = NULL;
 	size_t i = 0;
 
@@ -367,6 +372,8 @@ convert_message(struct conversion *c, const ProtobufCMessage *message)
 	c->depth--;
 	return value;
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 json_t *
 proto_json(const ProtobufCMessage *message, struct status *st)
