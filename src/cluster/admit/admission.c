@@ -280,7 +280,7 @@ admission_new(const struct admission_config *config)
 	adm->config = *config;
 	adm->mutating = hooks_new(store, "mutatingwebhookconfigurations");
 	adm->validating = hooks_new(store, "validatingwebhookconfigurations");
-	adm->plugins = plugins_new(store, config->authz);
+	adm->plugins = plugins_new(store);
 	adm->quota = quota_new(config->loop, store, config->registry);
 	adm->on_account =
 		subscribe(store, store_collection(store, "", "serviceaccounts"),

@@ -33,7 +33,6 @@
 #include "base/js.h"
 
 struct admission;
-struct authz;
 struct err;
 struct fetcher;
 struct kind;
@@ -55,7 +54,8 @@ enum admission_op {
 
 /*
  * One write. The caller owns it, and all it points to, until the callback of
- * the gate it is in was called. Strings are never NULL: "" is "none".
+ * the gate it is in was called. Strings are never NULL: "" is "none". They may
+ * be those of the object.
  */
 struct admission_request {
 	enum admission_op op;
@@ -63,7 +63,9 @@ struct admission_request {
 	const struct kind_version *version;
 	const char *subresource; /* "status", "eviction", ... */
 	const char *namespace_;
-	const char *name; /* generated already; "" for a collection */
+	/* Generated already; "" for a collection. Once a webhook has changed
+	 * the object this points into it. */
+	const char *name;
 	const struct user *user;
 	/* As the client's version has it; NULL for DELETE. The request holds a
 	 * reference, which admission_mutate() may replace by another; before
@@ -81,7 +83,6 @@ struct admission_config {
 	struct store *store;
 	struct registry *registry;
 	struct fetcher *fetcher;
-	struct authz *authz; /* NULL: nodes are not restricted */
 };
 
 /* Reads configurations and quotas from the store and follows them. Everything

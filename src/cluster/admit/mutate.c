@@ -32,6 +32,7 @@ struct mutation {
 	struct run run;
 	struct hook_set *set;
 	struct past *past; /* one for each hook */
+	json_t *given;     /* the object that came; names may point into it */
 	size_t next;       /* the hook to be asked, or being asked */
 	const struct kind_version *version; /* that it sees */
 	struct hookcall *call;
@@ -46,6 +47,7 @@ mutation_release(struct run *run)
 
 	hookcall_cancel(m->call);
 	hook_set_unref(m->set);
+	json_decref(m->given);
 	free(m->past);
 	free(m);
 }
@@ -74,6 +76,8 @@ take_patched(struct mutation *m, json_t *patched)
 	}
 	json_decref(req->object);
 	req->object = patched;
+	if (*js_str_at(patched, "metadata.name") != '\0')
+		req->name = js_str_at(patched, "metadata.name");
 	m->changed = true;
 	ask_others_again(m);
 }
@@ -194,6 +198,7 @@ mutate_start(const struct run *from)
 	m = xmalloc0(sizeof(*m));
 	m->set = set;
 	m->past = xcalloc(set->count, sizeof(*m->past));
+	m->given = json_incref(from->req->object);
 	m->run.release = mutation_release;
 	run_init(&m->run, from);
 	advance(m);

@@ -11,7 +11,6 @@
 #include "cluster/admit/classes.h"
 #include "cluster/admit/limits.h"
 #include "cluster/admit/podplugins.h"
-#include "cluster/auth/noderestriction.h"
 #include "cluster/kinds/kind.h"
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
@@ -19,17 +18,15 @@
 
 struct plugins {
 	struct store *store;
-	struct authz *authz;
 	struct classes *classes;
 };
 
 struct plugins *
-plugins_new(struct store *store, struct authz *authz)
+plugins_new(struct store *store)
 {
 	struct plugins *plugins = xmalloc0(sizeof(*plugins));
 
 	plugins->store = store;
-	plugins->authz = authz;
 	plugins->classes = classes_new(store);
 	return plugins;
 }
@@ -102,38 +99,10 @@ default_storage_class(struct plugins *plugins, json_t *claim)
 					  json_string(class));
 }
 
-static int
-restrict_node(struct plugins *plugins, const struct admission_request *req,
-	      struct status *st)
-{
-	static const char *const verbs[ADMISSION_OP_COUNT] = {
-		[ADMISSION_CREATE] = "create",
-		[ADMISSION_UPDATE] = "update",
-		[ADMISSION_DELETE] = "delete",
-	};
-	const struct attributes attr = {
-		.is_resource = true,
-		.verb = verbs[req->op],
-		.group = req->kind->group,
-		.version = req->version->name,
-		.resource = req->kind->plural,
-		.subresource = req->subresource,
-		.namespace_ = req->namespace_,
-		.name = req->name,
-	};
-
-	if (plugins->authz == NULL || attr.verb == NULL)
-		return 0;
-	return noderestriction_admit(plugins->authz, req->user, &attr,
-				     req->object, req->old, st);
-}
-
 int
 plugins_mutate(struct plugins *plugins, struct admission_request *req,
 	       struct status *st)
 {
-	if (restrict_node(plugins, req, st) == -1)
-		return -1;
 	if (is_new(req, "", "pods"))
 		return mutate_pod(plugins, req, st);
 	if (is_new(req, "", "persistentvolumeclaims"))

@@ -8,7 +8,9 @@
  *
  *   LimitRanger, ServiceAccount, DefaultTolerationSeconds, Priority for new
  *   pods; DefaultStorageClass and LimitRanger for claims; Priority for
- *   PriorityClasses; NodeRestriction for all that nodes write
+ *   PriorityClasses
+ *
+ * NodeRestriction is not among them: the pipeline asks it itself.
  *
  * Threading: only from the loop's thread.
  */
@@ -16,13 +18,11 @@
 #include <stdbool.h>
 
 struct admission_request;
-struct authz;
 struct plugins;
 struct status;
 struct store;
 
-/* authz may be NULL, see admission.h. */
-struct plugins *plugins_new(struct store *store, struct authz *authz);
+struct plugins *plugins_new(struct store *store);
 void plugins_free(struct plugins *plugins);
 
 /* Whether plugins_mutate() would refuse only because something is about to be

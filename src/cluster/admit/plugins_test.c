@@ -28,7 +28,7 @@ set_up(void **state)
 	(void)world_set_up((void **)&c->w);
 	world_put(c->w, "", "serviceaccounts",
 		  "{'metadata':{'name':'default','namespace':'w'}}");
-	c->plugins = plugins_new(c->w->store, NULL);
+	c->plugins = plugins_new(c->w->store);
 	*state = c;
 	return 0;
 }
