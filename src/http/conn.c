@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -47,8 +46,6 @@ wait_of(const struct conn *c)
 			return CONN_WAIT_HEAD;
 		return c->served ? CONN_WAIT_NEXT : CONN_WAIT_FIRST;
 	case CONN_ANSWERING:
-		if (c->stuffed)
-			return CONN_WAIT_PROBE;
 		return c->out.len > 0 ? CONN_WAIT_TAKER : CONN_WAIT_NOTHING;
 	case CONN_CLOSING:
 		return CONN_WAIT_TAKER;
@@ -77,8 +74,6 @@ wait_ms(const struct conn *c, enum conn_wait wait)
 		return l->body_ms;
 	case CONN_WAIT_TAKER:
 		return l->write_ms;
-	case CONN_WAIT_PROBE:
-		return HTTP_PROBE_MS;
 	case CONN_WAIT_LINGER:
 		return HTTP_LINGER_MS;
 	case CONN_WAIT_NOTHING:
@@ -145,6 +140,13 @@ settle(struct conn *c)
 	}
 	if (c->server->draining && is_waiting(c))
 		conn_break(c, false);
+	/*
+	 * With input unread the end of the client cannot be seen, and a stream
+	 * may last for ever. No client asks so much while it watches.
+	 */
+	if (c->state == CONN_ANSWERING && c->req->streaming &&
+	    !input_has_room(c))
+		conn_break(c, true);
 	set_interest(c);
 	set_timer(c);
 	server_set_idle(c, is_waiting(c));
@@ -418,15 +420,6 @@ conn_run(struct conn *c)
 	leave(c);
 }
 
-/* Whether the kernel knows that the client is gone, with input unread. */
-static bool
-is_hung_up(const struct conn *c)
-{
-	struct pollfd p = { .fd = c->fd, .events = POLLRDHUP };
-
-	return poll(&p, 1, 0) == 1;
-}
-
 static bool
 takes_nothing(const struct conn *c)
 {
@@ -447,9 +440,7 @@ on_timer(void *arg)
 		leave(c);
 		return;
 	case CONN_WAIT_TAKER:
-	case CONN_WAIT_PROBE:
-		if (takes_nothing(c) ||
-		    (c->wait == CONN_WAIT_PROBE && is_hung_up(c))) {
+		if (takes_nothing(c)) {
 			conn_cut(c, true);
 			return;
 		}

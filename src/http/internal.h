@@ -51,8 +51,6 @@ struct loop_timer;
 #define HTTP_LINGER_BYTES (32UL * 1024 * 1024)
 /* Requests of one connection that are handled before others get their turn. */
 #define HTTP_TURN_REQUESTS 16
-/* How often a connection whose input is full is asked whether it is alive. */
-#define HTTP_PROBE_MS 1000
 
 struct request {
 	struct http_request pub; /* first: handlers have this */
@@ -88,7 +86,6 @@ enum conn_wait {
 	CONN_WAIT_HEAD,
 	CONN_WAIT_BODY,
 	CONN_WAIT_TAKER, /* for the client to read */
-	CONN_WAIT_PROBE,
 	CONN_WAIT_LINGER,
 };
 

@@ -81,9 +81,9 @@ evict_idle(struct http_server *s)
 }
 
 static bool
-has_room(struct http_server *s)
+is_at_limit(const struct http_server *s)
 {
-	return s->stats.connections < s->limits.connections || evict_idle(s);
+	return s->stats.connections >= s->limits.connections;
 }
 
 static void
@@ -111,8 +111,8 @@ accept_one(struct http_server *s)
 	char remote[sizeof(((struct conn *)NULL)->remote)];
 	int fd;
 
-	if (!has_room(s)) {
-		/* Until one ends: server_forget(). */
+	if (is_at_limit(s) && !evict_idle(s)) {
+		/* Until one ends or is idle: accept_again(). */
 		s->full = true;
 		loop_io_want(s->listen_io, 0);
 		return false;
@@ -136,9 +136,17 @@ accept_one(struct http_server *s)
 static void
 on_accept(unsigned ready, void *arg)
 {
+	struct http_server *s = arg;
+
 	(void)ready;
-	for (int i = 0; i < ACCEPT_BATCH && accept_one(arg); i++)
-		;
+	/*
+	 * At the limit each one costs another its connection: then only those
+	 * are asked for that the loop has seen.
+	 */
+	for (int i = 0; i < ACCEPT_BATCH; i++) {
+		if ((i > 0 && is_at_limit(s)) || !accept_one(s))
+			return;
+	}
 }
 
 /* The budget: what they kick in turn waits for the next time. */
@@ -269,6 +277,17 @@ server_kick(struct conn *conn, bool now)
 	}
 }
 
+/* There may be room for those who wait to be accepted. */
+static void
+accept_again(struct http_server *s)
+{
+	if (!s->full || s->listen_io == NULL)
+		return;
+	s->full = false;
+	if (!loop_timer_running(s->accept_timer))
+		loop_io_want(s->listen_io, LOOP_READ);
+}
+
 void
 server_set_idle(struct conn *conn, bool idle)
 {
@@ -277,10 +296,12 @@ server_set_idle(struct conn *conn, bool idle)
 	if (conn->is_idle == idle)
 		return;
 	conn->is_idle = idle;
-	if (idle)
+	if (idle) {
 		TAILQ_INSERT_TAIL(&s->idle, conn, idle);
-	else
+		accept_again(s);
+	} else {
 		TAILQ_REMOVE(&s->idle, conn, idle);
+	}
 }
 
 void
@@ -294,11 +315,7 @@ server_forget(struct conn *conn)
 	conn->is_pending = false;
 	LIST_REMOVE(conn, all);
 	s->stats.connections--;
-	if (s->full && s->listen_io != NULL) {
-		s->full = false;
-		if (!loop_timer_running(s->accept_timer))
-			loop_io_want(s->listen_io, LOOP_READ);
-	}
+	accept_again(s);
 	if (s->drained != NULL && LIST_EMPTY(&s->conns)) {
 		s->kick_now = true;
 		loop_timer_start(s->kick, 0);

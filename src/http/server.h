@@ -21,9 +21,9 @@
  *
  * Memory per connection is bounded: the head and the body by the limits, input
  * behind the request being answered by a buffer of HTTP_INPUT_MAX, beyond which
- * the socket is not read. Output is not: who writes a stream must look at
- * http_stream_backlog(). A client that takes nothing for limits.write_ms is
- * cut off.
+ * the socket is not read, and a stream is cut off. Output is not: who writes a
+ * stream must look at http_stream_backlog(). A client that takes nothing for
+ * limits.write_ms is cut off.
  *
  * Small writes to streams are gathered and sent together, at the end of the
  * loop's turn or a few milliseconds later when there are many.
