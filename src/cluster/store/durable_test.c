@@ -170,6 +170,91 @@ test_flush_waits_and_reports(void **state)
 	unsubscribe(s);
 }
 
+/* Enough writes that the committer is busy with them for a while. */
+#define MANY 2000
+
+static void
+put_many(struct world *w, const char *value)
+{
+	char name[16];
+
+	for (int i = 0; i < MANY; i++) {
+		(void)snprintf(name, sizeof(name), "n%04d", i);
+		world_put(w, w->pods, "many", name, value);
+	}
+}
+
+static void
+test_writes_during_a_commit_go_into_the_next(void **state)
+{
+	struct world *w = *state;
+	struct answers a = { .w = w };
+
+	world_close(w);
+	w->config.history_events = 2;
+	world_open(w);
+	world_put(w, w->pods, "a", "x", "1");
+	store_when_durable(w->store, count_answer, &a);
+	loop_poll(w->loop);
+	/* The history cannot be cut to two as long as these are pending. */
+	put_many(w, "1");
+	while (a.succeeded == 0)
+		loop_poll(w->loop);
+	assert_int_equal(store_count(w->pods, NULL), MANY + 1);
+	assert_int_equal(world_settle(w), 0);
+	assert_int_equal(store_oldest_rv(w->store), MANY - 1);
+	world_reopen(w);
+	assert_int_equal(store_count(w->pods, "many"), MANY);
+}
+
+static void
+test_writes_during_a_failing_commit_fail_with_it(void **state)
+{
+	struct world *w = *state;
+	struct answers a = { .w = w };
+
+	world_put(w, w->pods, "a", "x", "1");
+	assert_int_equal(world_settle(w), 0);
+	limit_files(1);
+	put_many(w, "2");
+	store_when_durable(w->store, count_answer, &a);
+	loop_poll(w->loop);
+	put_many(w, "3");
+	store_when_durable(w->store, count_answer, &a);
+	assert_int_equal(world_settle(w), -1);
+	lift_limit();
+	assert_int_equal(a.failed, 2);
+	world_put(w, w->pods, "a", "y", "4");
+	assert_int_equal(world_settle(w), 0);
+	assert_pods(w, "a/x=1 a/y=4");
+	world_reopen(w);
+	assert_pods(w, "a/x=1 a/y=4");
+}
+
+static void
+test_what_was_taken_back_leaves_the_history_in_order(void **state)
+{
+	struct world *w = *state;
+
+	world_close(w);
+	w->config.history_events = 2;
+	world_open(w);
+	world_put(w, w->pods, "a", "x", "1");
+	assert_int_equal(world_settle(w), 0);
+	limit_files(1);
+	world_put(w, w->pods, "a", "x", "2");
+	assert_int_equal(world_settle(w), -1);
+	lift_limit();
+	/* The first write of x leaves the history. */
+	world_put(w, w->pods, "a", "y", "2");
+	world_put(w, w->pods, "a", "y", "3");
+	assert_int_equal(world_settle(w), 0);
+	world_put(w, w->pods, "a", "x", "4");
+	assert_int_equal(world_settle(w), 0);
+	assert_value(store_get_at(w->pods, "a", "x", 3), "1");
+	assert_value(store_get_at(w->pods, "a", "x", 4), "4");
+}
+
 /* A file system of its own with room for little; only this process sees it. */
 static int
 set_up_small_disk(void **state)
@@ -507,6 +592,9 @@ main(void)
 		TEST(test_what_cannot_be_written_is_taken_back),
 		TEST(test_everyone_who_waits_hears_of_the_failure),
 		TEST(test_flush_waits_and_reports),
+		TEST(test_writes_during_a_commit_go_into_the_next),
+		TEST(test_writes_during_a_failing_commit_fail_with_it),
+		TEST(test_what_was_taken_back_leaves_the_history_in_order),
 		cmocka_unit_test_setup_teardown(
 			test_a_full_disk_refuses_writes_and_nothing_else,
 			set_up_small_disk, tear_down_small_disk),
