@@ -113,14 +113,29 @@ on_check_timer(void *arg)
 	remote_check(arg);
 }
 
+/* What was said of it last holds until the next check: over a restart, and when
+ * only its certificates change. */
+static bool
+was_available(const json_t *obj)
+{
+	const json_t *condition = js_find(js_arr_at(obj, "status.conditions"),
+					  "type", "Available");
+
+	return str_equal(js_str_at(condition, "status"), "True");
+}
+
+/* resources, which may be NULL, is taken. */
 static void
-remote_new(struct aggregate *agg, const char *name, const json_t *spec)
+remote_new(struct aggregate *agg, const json_t *obj, json_t *resources)
 {
 	struct remote *remote = xmalloc0(sizeof(*remote));
+	const json_t *spec = js_obj_at(obj, "spec");
 	int64_t port = js_int_at(spec, "service.port", PORT_DEFAULT);
 
 	remote->agg = agg;
-	remote->name = xstrdup(name);
+	remote->name = xstrdup(js_str_at(obj, "metadata.name"));
+	remote->available = was_available(obj);
+	remote->resources = resources;
 	remote->group = xstrdup(js_str_at(spec, "group"));
 	remote->version = xstrdup(js_str_at(spec, "version"));
 	remote->service_ns = xstrdup(js_str_at(spec, "service.namespace"));
@@ -189,15 +204,20 @@ follow(struct aggregate *agg, const struct object *object)
 	struct map_node *node = map_get(&agg->remotes, object->name);
 	AUTO(js_unref) json_t *obj = object_json(object);
 	const json_t *spec = js_obj_at(obj, "spec");
+	AUTO(js_unref) json_t *resources = NULL;
 
-	if (node != NULL &&
-	    json_equal(MAP_ENTRY(node, struct remote, node)->spec, spec))
-		return;
-	drop(agg, object->name);
+	if (node != NULL) {
+		struct remote *old = MAP_ENTRY(node, struct remote, node);
+
+		if (json_equal(old->spec, spec))
+			return;
+		resources = TAKE_PTR(old->resources);
+		drop(agg, object->name);
+	}
 	if (js_obj_at(spec, "service") == NULL)
 		aggregate_set_available(agg, object->name, &local);
 	else if (is_named_well(object->name, spec))
-		remote_new(agg, object->name, spec);
+		remote_new(agg, obj, TAKE_PTR(resources));
 }
 
 static void
