@@ -113,7 +113,7 @@ create_run(struct call *call)
 		call_fail(call);
 		return;
 	}
-	if (call->version->has_status)
+	if (call->version->has_status && !strategy->keeps_status)
 		json_object_del(call->object, "status");
 	if (strategy->prepare_create != NULL)
 		strategy->prepare_create(call->object);

@@ -12,6 +12,7 @@
 #include "cluster/auth/user.h"
 #include "cluster/server/call.h"
 #include "cluster/server/client.h"
+#include "cluster/server/log.h"
 #include "cluster/server/read.h"
 #include "cluster/server/server_internal.h"
 #include "cluster/store/store.h"
@@ -20,6 +21,7 @@
 struct server {
 	struct server_config config;
 	struct watches *watches;
+	struct logs *logs;
 	struct server_stats stats;
 	bool draining;
 };
@@ -31,6 +33,7 @@ server_new(const struct server_config *config)
 
 	server->config = *config;
 	server->watches = watches_new();
+	server->logs = logs_new();
 	server->stats.started_ms = loop_now_ms();
 	return server;
 }
@@ -41,6 +44,7 @@ server_free(struct server *server)
 	if (server == NULL)
 		return;
 	watches_free(server->watches);
+	logs_free(server->logs);
 	free(server);
 }
 
@@ -49,12 +53,19 @@ server_drain(struct server *server)
 {
 	server->draining = true;
 	watches_end(server->watches);
+	logs_end(server->logs);
 }
 
 struct watches *
 server_watches(struct server *server)
 {
 	return server->watches;
+}
+
+struct logs *
+server_logs(struct server *server)
+{
+	return server->logs;
 }
 
 struct server_stats *
@@ -171,6 +182,15 @@ pass_on(struct call *call)
 	return owned;
 }
 
+/* Text, whatever the client says it takes. */
+static bool
+is_log(const struct call *call)
+{
+	return *call->info.group == '\0' &&
+	       str_equal(call->info.resource, "pods") &&
+	       str_equal(call->info.subresource, "log");
+}
+
 /* The user is known; everything after is the same for all callers. */
 static void
 run(struct call *call)
@@ -187,7 +207,8 @@ run(struct call *call)
 	if (!call->info.is_resource) {
 		call->accept.version = "v1";
 		path_run(call);
-	} else if (accept_parse(header, true, &call->accept, &call->st) == -1) {
+	} else if (!is_log(call) &&
+		   accept_parse(header, true, &call->accept, &call->st) == -1) {
 		call_fail(call);
 	} else {
 		resource_run(call);

@@ -19,6 +19,7 @@ struct aggregate;
 struct authn;
 struct authz;
 struct discovery;
+struct fetcher;
 struct http_request;
 struct loop;
 struct openapi;
@@ -45,6 +46,11 @@ struct server_config {
 	struct aggregate *aggregate; /* NULL: none */
 	struct discovery *discovery;
 	struct openapi *openapi;
+	/* For the logs of pods; see log.h. The texts are not copied. */
+	struct fetcher *fetcher; /* NULL: there are none */
+	const char *kubelet_ca_pem;
+	const char *kubelet_cert_pem; /* the server's, as a client */
+	const char *kubelet_key_pem;
 };
 
 struct server *server_new(const struct server_config *config);

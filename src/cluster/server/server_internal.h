@@ -10,6 +10,7 @@
 #include "cluster/server/server.h"
 
 struct call;
+struct logs;
 struct watches;
 
 struct server_stats {
@@ -19,6 +20,7 @@ struct server_stats {
 };
 
 struct watches *server_watches(struct server *server);
+struct logs *server_logs(struct server *server);
 struct server_stats *server_stats(struct server *server);
 bool server_is_draining(const struct server *server);
 

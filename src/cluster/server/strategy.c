@@ -278,6 +278,7 @@ static const struct strategy strategies[] = {
 	  .prepare_update = update_namespace,
 	  .check_delete = check_delete_namespace,
 	  .delete_returns_object = true },
+	{ .group = "", .plural = "nodes", .keeps_status = true },
 	{ .group = "",
 	  .plural = "pods",
 	  .prepare_create = pod_prepare_create,

@@ -40,6 +40,8 @@ struct strategy {
 	/* How long a deleted object stays for somebody to clean up, in
 	 * seconds; 0: gone at once. */
 	int64_t (*grace)(const json_t *object, const struct delete_options *);
+	/* A new one may bring its status along, as nodes do. */
+	bool keeps_status;
 	/* Its deletion answers with the object instead of a Status. */
 	bool delete_returns_object;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* subresource - binding, token, finalize: what is not a part of an object. */
+/* subresource - binding, token, finalize, log: what is not a part of an object. */
 
 #include <stdlib.h>
 
@@ -12,6 +12,7 @@
 #include "cluster/kinds/kind.h"
 #include "cluster/server/body.h"
 #include "cluster/server/call.h"
+#include "cluster/server/log.h"
 #include "cluster/server/objmeta.h"
 #include "cluster/server/server_internal.h"
 #include "cluster/server/write.h"
@@ -336,6 +337,7 @@ static const struct {
 } subresources[] = {
 	{ "", "pods", "binding", VERB_CREATE, binding_run },
 	{ "", "pods", "eviction", VERB_CREATE, eviction_run },
+	{ "", "pods", "log", VERB_GET, log_run },
 	{ "", "serviceaccounts", "token", VERB_CREATE, token_run },
 	{ "", "namespaces", "finalize", VERB_UPDATE, finalize_run },
 };
