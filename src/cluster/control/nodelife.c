@@ -109,9 +109,7 @@ heard(struct nodelife *l, struct watched *w, uint64_t grace_ms)
 {
 	w->silent = false;
 	deadlines_set(&l->deadlines, w->name, loop_now_ms() + grace_ms);
-	/* Deadlines only move away; the timer finds out by itself. */
-	if (!loop_timer_running(l->timer))
-		plan(l);
+	plan(l);
 }
 
 /* Pods cannot be ready where nobody can say so. */
@@ -171,6 +169,10 @@ write_taints(struct task *task, const json_t *node, json_t *taints)
 {
 	AUTO(free_ptr) char *path = xasprintf("/api/v1/nodes/%s", task->key);
 
+	if (json_array_size(taints) == 0) {
+		json_decref(taints);
+		taints = json_null();
+	}
 	task_send(task,
 		  &(struct api_call){
 			  .method = "PATCH",

@@ -247,6 +247,7 @@ status_of(const json_t *json, const struct budget_facts *facts, json_t *forget)
 {
 	struct budget_result r = budget_compute(dig(json, "spec"), facts);
 	int64_t generation = dig_int(json, "metadata.generation", 0);
+	size_t entries = json_object_size(dig(json, "status.disruptedPods"));
 	json_t *status = json_pack(
 		"{s:I,s:I,s:I,s:I,s:I,s:[o]}", "currentHealthy",
 		(json_int_t)facts->healthy, "desiredHealthy",
@@ -256,9 +257,11 @@ status_of(const json_t *json, const struct budget_facts *facts, json_t *forget)
 		condition(dig(json, "status"), r.allowed > 0, generation));
 
 	if (json_object_size(forget) > 0)
-		(void)json_object_set_new(status, "disruptedPods", forget);
-	else
-		json_decref(forget);
+		(void)json_object_set(status, "disruptedPods",
+				      json_object_size(forget) == entries
+					      ? json_null()
+					      : forget);
+	json_decref(forget);
 	return status;
 }
 
