@@ -176,6 +176,10 @@ start_server(struct cluster *cluster, const struct cluster_config *config)
 		.aggregate = cluster->aggregate,
 		.discovery = cluster->discovery,
 		.openapi = cluster->openapi,
+		.fetcher = cluster->fetcher,
+		.kubelet_ca_pem = config->home->ca_cert,
+		.kubelet_cert_pem = config->home->kubelet_cert,
+		.kubelet_key_pem = config->home->kubelet_key,
 	};
 	struct control_config control = {
 		.loop = config->loop,

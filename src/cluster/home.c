@@ -98,6 +98,23 @@ make_server_cert(int dir_fd, const struct tls_pki_pem *ca,
 }
 
 static int
+make_kubelet_client(int dir_fd, const struct tls_pki_pem *ca, struct err *err)
+{
+	static const char *const groups[] = { "system:masters", NULL };
+	AUTO(tls_pki_pem_done) struct tls_pki_pem pem = { 0 };
+	const struct tls_pki_subject subject = {
+		.common_name = "kube-apiserver-kubelet-client",
+		.organizations = groups,
+		.validity = tls_pki_days(SERVER_DAYS),
+		.usage = TLS_PKI_CLIENT,
+	};
+
+	if (tls_pki_make_cert(ca, &subject, &pem, err) == -1)
+		return -1;
+	return write_pair(dir_fd, "apiserver-kubelet-client", &pem, err);
+}
+
+static int
 make_front_proxy(int dir_fd, struct err *err)
 {
 	AUTO(tls_pki_pem_done) struct tls_pki_pem ca = { 0 };
@@ -126,6 +143,7 @@ make_keys(int dir_fd, const struct home_settings *settings, struct err *err)
 	if (tls_pki_make_ca("kubernetes", &validity, &ca, err) == -1 ||
 	    write_pair(dir_fd, "ca", &ca, err) == -1 ||
 	    make_server_cert(dir_fd, &ca, settings, err) == -1 ||
+	    make_kubelet_client(dir_fd, &ca, err) == -1 ||
 	    make_front_proxy(dir_fd, err) == -1 ||
 	    tls_pki_make_key(&tokens, err) == -1)
 		return -1;
@@ -220,6 +238,8 @@ home_open(const char *dir, struct home *ret, struct err *err)
 		{ "pki/ca.key", &home.ca_key },
 		{ "pki/apiserver.crt", &home.server_cert },
 		{ "pki/apiserver.key", &home.server_key },
+		{ "pki/apiserver-kubelet-client.crt", &home.kubelet_cert },
+		{ "pki/apiserver-kubelet-client.key", &home.kubelet_key },
 		{ "pki/front-proxy-client.crt", &home.proxy_cert },
 		{ "pki/front-proxy-client.key", &home.proxy_key },
 		{ "pki/sa.key", &home.token_key },
@@ -255,6 +275,8 @@ home_done(struct home *home)
 	wipe(home->ca_key);
 	free(home->server_cert);
 	wipe(home->server_key);
+	free(home->kubelet_cert);
+	wipe(home->kubelet_key);
 	free(home->proxy_cert);
 	wipe(home->proxy_key);
 	wipe(home->token_key);

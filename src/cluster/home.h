@@ -8,6 +8,8 @@
  *	cluster.json		name and address, as given to init
  *	pki/ca.crt ca.key	signs the server and all clients
  *	pki/apiserver.crt .key	the server's own
+ *	pki/apiserver-kubelet-client.crt .key
+ *				what the server shows to kubelets
  *	pki/front-proxy-ca.crt .key, front-proxy-client.crt .key
  *				what the server shows to aggregated servers
  *	pki/sa.key		signs the tokens of ServiceAccounts
@@ -49,6 +51,7 @@ struct home {
 	uint64_t port;
 	char *ca_cert, *ca_key;
 	char *server_cert, *server_key;
+	char *kubelet_cert, *kubelet_key;
 	char *proxy_cert, *proxy_key;
 	char *token_key;
 };

@@ -129,7 +129,7 @@ put_number(struct buf *out, const struct query *query, const char *key,
 	const char *text = query_get(query, key);
 	AUTO(js_unref) json_t *shown = NULL;
 	char number[24];
-	int64_t value;
+	int64_t value = 0;
 
 	if (text == NULL || *text == '\0')
 		return 0;
