@@ -64,6 +64,7 @@ struct watch {
 
 struct watches {
 	struct watch *first;
+	struct buf line; /* where an event is put together */
 	struct watch_stats stats;
 	/* The last event as text; many watches want the same one. */
 	struct {
@@ -81,6 +82,7 @@ watches_new(void)
 	struct watches *all = xmalloc0(sizeof(*all));
 
 	all->last.text = BUF_INIT(WATCH_EVENT_MAX);
+	all->line = BUF_INIT(WATCH_EVENT_MAX);
 	return all;
 }
 
@@ -147,6 +149,7 @@ watches_free(struct watches *watches)
 {
 	watches_end(watches);
 	buf_done(&watches->last.text);
+	buf_done(&watches->line);
 	free(watches);
 }
 
@@ -154,14 +157,16 @@ static void
 write_event(struct watch *watch, const char *type, const void *object,
 	    size_t len)
 {
-	static const char head[] = "{\"type\":\"";
-	static const char middle[] = "\",\"object\":";
+	struct buf *line = &watch->all->line;
 
-	http_stream_write(watch->http, head, sizeof(head) - 1);
-	http_stream_write(watch->http, type, strlen(type));
-	http_stream_write(watch->http, middle, sizeof(middle) - 1);
-	http_stream_write(watch->http, object, len);
-	http_stream_write(watch->http, "}\n", 2);
+	/* In one piece: each write is a chunk of its own. */
+	buf_clear(line);
+	(void)buf_append_str(line, "{\"type\":\"");
+	(void)buf_append_str(line, type);
+	(void)buf_append_str(line, "\",\"object\":");
+	(void)buf_append(line, object, len);
+	(void)buf_append_str(line, "}\n");
+	http_stream_write(watch->http, line->data, line->len);
 	watch->all->stats.events++;
 }
 
