@@ -64,7 +64,7 @@ gatherer_add(struct aggregation *agg, const char *name, const json_t *rule)
 	g->name = xstrdup(name);
 	g->dirty = true;
 	g->selectors =
-		xcalloc(json_array_size(list) + 1, sizeof(*g->selectors));
+		xcalloc(json_array_size(list) + 1, sizeof(struct selector *));
 	json_array_foreach(list, i, item)
 	{
 		struct status st = STATUS_INIT;

@@ -14,6 +14,9 @@
 #define LINES_MAX 50
 #define LINE_MAX_BYTES 1024
 
+/* What it takes to put one into words, in comparisons. */
+#define TELL_COST 500
+
 /* A single permission. The words are those of the rule it is part of. */
 struct single {
 	const struct words *groups; /* NULL for a URL */
@@ -133,6 +136,22 @@ tell(struct cover *cover, const struct single *s)
 	gofmt_append_quoted(&line->verbs, s->verbs->text[s->verb]);
 }
 
+/* Counts work; false when there was too much. */
+static bool
+spend(struct cover *cover, size_t cost)
+{
+	cover->steps = cover->steps > cost ? cover->steps - cost : 0;
+	return cover->steps > 0;
+}
+
+/* The words a look at a rule may have to compare. */
+static size_t
+cost_of(const struct rule *rule)
+{
+	return 1 + rule->verbs.count + rule->groups.count +
+	       rule->resources.count + rule->names.count + rule->urls.count;
+}
+
 /* Whether it is held; if not, and it is wanted, it is told. */
 static bool
 single_holds(struct cover *cover, const struct single *s)
@@ -141,14 +160,14 @@ single_holds(struct cover *cover, const struct single *s)
 		const struct rules *rules = cover->owned[i];
 
 		for (size_t k = 0; k < rules->count; k++) {
-			if (!cover->steps)
+			if (!spend(cover, cost_of(&rules->list[k])))
 				return false;
-			cover->steps--;
 			if (rule_holds(&rules->list[k], s))
 				return true;
 		}
 	}
-	if (cover->told && cover->n_lines < LINES_MAX)
+	if (cover->told && cover->n_lines < LINES_MAX &&
+	    spend(cover, TELL_COST))
 		tell(cover, s);
 	return false;
 }

@@ -8,7 +8,7 @@
  * What is wanted is taken apart into single permissions (one verb on one
  * resource of one group, or on one URL); each must be held by one of the rules
  * that are owned. The work is bounded: rules that stand for more than
- * COVER_STEPS_MAX comparisons count as not held.
+ * COVER_STEPS_MAX comparisons of words count as not held.
  */
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 
 #include "cluster/auth/rule.h"
 
-#define COVER_STEPS_MAX 4000000
+#define COVER_STEPS_MAX 50000000
 
 /*
  * When it is false and ret_missing is not NULL, *ret_missing tells what is

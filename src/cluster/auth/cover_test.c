@@ -38,88 +38,88 @@ missing(const char *owned, const char *wanted)
 	return text ? text : xstrdup("");
 }
 
+static const struct {
+	const char *owned;
+	const char *wanted;
+	const char *missing;
+} cover_cases[] = {
+	{ "[]", "[]", "" },
+	{ "[]", "[{apiGroups: [''], resources: [pods], verbs: []}]", "" },
+	{ "[{apiGroups: [''], resources: [pods], verbs: [get]}]",
+	  "[{apiGroups: [''], resources: [pods], verbs: [get]}]", "" },
+	{ "[{apiGroups: [''], resources: [pods], verbs: [get]}]",
+	  "[{apiGroups: [''], resources: [pods, nodes], verbs: [get, "
+	  "list]}]",
+	  "{APIGroups:[\"\"], Resources:[\"nodes\"], Verbs:[\"get\" "
+	  "\"list\"]}\n"
+	  "{APIGroups:[\"\"], Resources:[\"pods\"], "
+	  "Verbs:[\"list\"]}" },
+	/* two rules hold together what neither holds alone */
+	{ "[{apiGroups: [''], resources: [pods], verbs: [get]}, "
+	  "{apiGroups: [''], resources: [nodes], verbs: [get]}]",
+	  "[{apiGroups: [''], resources: [pods, nodes], verbs: "
+	  "[get]}]",
+	  "" },
+	/* all of something is more than each of it */
+	{ "[{apiGroups: [''], resources: [pods], verbs: [get]}]",
+	  "[{apiGroups: [''], resources: [pods], verbs: ['*']}]",
+	  "{APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"*\"]}" },
+	{ "[{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]",
+	  "[{apiGroups: [a], resources: [b/c], verbs: ['*']}]", "" },
+	{ "[{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]",
+	  "[{nonResourceURLs: [/x], verbs: [get]}]",
+	  "{NonResourceURLs:[\"/x\"], Verbs:[\"get\"]}" },
+	/* subresources */
+	{ "[{apiGroups: [''], resources: ['*/log'], verbs: [get]}]",
+	  "[{apiGroups: [''], resources: [pods/log], verbs: [get]}]", "" },
+	{ "[{apiGroups: [''], resources: ['*/log'], verbs: [get]}]",
+	  "[{apiGroups: [''], resources: [pods], verbs: [get]}]",
+	  "{APIGroups:[\"\"], Resources:[\"pods\"], "
+	  "Verbs:[\"get\"]}" },
+	{ "[{apiGroups: [''], resources: [pods], verbs: [get]}]",
+	  "[{apiGroups: [''], resources: [pods/log], verbs: [get]}]",
+	  "{APIGroups:[\"\"], Resources:[\"pods/log\"], "
+	  "Verbs:[\"get\"]}" },
+	/* names */
+	{ "[{apiGroups: [''], resources: [pods], verbs: [get], "
+	  "resourceNames: [a]}]",
+	  "[{apiGroups: [''], resources: [pods], verbs: [get]}]",
+	  "{APIGroups:[\"\"], Resources:[\"pods\"], "
+	  "Verbs:[\"get\"]}" },
+	{ "[{apiGroups: [''], resources: [pods], verbs: [get], "
+	  "resourceNames: [a]}]",
+	  "[{apiGroups: [''], resources: [pods], verbs: [get, list], "
+	  "resourceNames: [a, b]}]",
+	  "{APIGroups:[\"\"], Resources:[\"pods\"], "
+	  "ResourceNames:[\"a\"], Verbs:[\"list\"]}\n"
+	  "{APIGroups:[\"\"], Resources:[\"pods\"], "
+	  "ResourceNames:[\"b\"], Verbs:[\"get\"]}\n"
+	  "{APIGroups:[\"\"], Resources:[\"pods\"], "
+	  "ResourceNames:[\"b\"], Verbs:[\"list\"]}" },
+	{ "[{apiGroups: [''], resources: [pods], verbs: [get]}]",
+	  "[{apiGroups: [''], resources: [pods], verbs: [get], "
+	  "resourceNames: [a]}]",
+	  "" },
+	/* paths */
+	{ "[{nonResourceURLs: [/a/*], verbs: [get]}]",
+	  "[{nonResourceURLs: [/a/b, /a/b/*], verbs: [get]}]", "" },
+	{ "[{nonResourceURLs: [/a/*], verbs: [get]}]",
+	  "[{nonResourceURLs: [/a, '*'], verbs: [get]}]",
+	  "{NonResourceURLs:[\"*\"], Verbs:[\"get\"]}\n"
+	  "{NonResourceURLs:[\"/a\"], Verbs:[\"get\"]}" },
+};
+
 static void
 test_single_permissions_are_compared(void **state)
 {
-	static const struct {
-		const char *owned;
-		const char *wanted;
-		const char *missing;
-	} cases[] = {
-		{ "[]", "[]", "" },
-		{ "[]", "[{apiGroups: [''], resources: [pods], verbs: []}]",
-		  "" },
-		{ "[{apiGroups: [''], resources: [pods], verbs: [get]}]",
-		  "[{apiGroups: [''], resources: [pods], verbs: [get]}]", "" },
-		{ "[{apiGroups: [''], resources: [pods], verbs: [get]}]",
-		  "[{apiGroups: [''], resources: [pods, nodes], verbs: [get, "
-		  "list]}]",
-		  "{APIGroups:[\"\"], Resources:[\"nodes\"], Verbs:[\"get\" "
-		  "\"list\"]}\n"
-		  "{APIGroups:[\"\"], Resources:[\"pods\"], "
-		  "Verbs:[\"list\"]}" },
-		/* two rules hold together what neither holds alone */
-		{ "[{apiGroups: [''], resources: [pods], verbs: [get]}, "
-		  "{apiGroups: [''], resources: [nodes], verbs: [get]}]",
-		  "[{apiGroups: [''], resources: [pods, nodes], verbs: "
-		  "[get]}]",
-		  "" },
-		/* all of something is more than each of it */
-		{ "[{apiGroups: [''], resources: [pods], verbs: [get]}]",
-		  "[{apiGroups: [''], resources: [pods], verbs: ['*']}]",
-		  "{APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"*\"]}" },
-		{ "[{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]",
-		  "[{apiGroups: [a], resources: [b/c], verbs: ['*']}]", "" },
-		{ "[{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]",
-		  "[{nonResourceURLs: [/x], verbs: [get]}]",
-		  "{NonResourceURLs:[\"/x\"], Verbs:[\"get\"]}" },
-		/* subresources */
-		{ "[{apiGroups: [''], resources: ['*/log'], verbs: [get]}]",
-		  "[{apiGroups: [''], resources: [pods/log], verbs: [get]}]",
-		  "" },
-		{ "[{apiGroups: [''], resources: ['*/log'], verbs: [get]}]",
-		  "[{apiGroups: [''], resources: [pods], verbs: [get]}]",
-		  "{APIGroups:[\"\"], Resources:[\"pods\"], "
-		  "Verbs:[\"get\"]}" },
-		{ "[{apiGroups: [''], resources: [pods], verbs: [get]}]",
-		  "[{apiGroups: [''], resources: [pods/log], verbs: [get]}]",
-		  "{APIGroups:[\"\"], Resources:[\"pods/log\"], "
-		  "Verbs:[\"get\"]}" },
-		/* names */
-		{ "[{apiGroups: [''], resources: [pods], verbs: [get], "
-		  "resourceNames: [a]}]",
-		  "[{apiGroups: [''], resources: [pods], verbs: [get]}]",
-		  "{APIGroups:[\"\"], Resources:[\"pods\"], "
-		  "Verbs:[\"get\"]}" },
-		{ "[{apiGroups: [''], resources: [pods], verbs: [get], "
-		  "resourceNames: [a]}]",
-		  "[{apiGroups: [''], resources: [pods], verbs: [get, list], "
-		  "resourceNames: [a, b]}]",
-		  "{APIGroups:[\"\"], Resources:[\"pods\"], "
-		  "ResourceNames:[\"a\"], Verbs:[\"list\"]}\n"
-		  "{APIGroups:[\"\"], Resources:[\"pods\"], "
-		  "ResourceNames:[\"b\"], Verbs:[\"get\"]}\n"
-		  "{APIGroups:[\"\"], Resources:[\"pods\"], "
-		  "ResourceNames:[\"b\"], Verbs:[\"list\"]}" },
-		{ "[{apiGroups: [''], resources: [pods], verbs: [get]}]",
-		  "[{apiGroups: [''], resources: [pods], verbs: [get], "
-		  "resourceNames: [a]}]",
-		  "" },
-		/* paths */
-		{ "[{nonResourceURLs: [/a/*], verbs: [get]}]",
-		  "[{nonResourceURLs: [/a/b, /a/b/*], verbs: [get]}]", "" },
-		{ "[{nonResourceURLs: [/a/*], verbs: [get]}]",
-		  "[{nonResourceURLs: [/a, '*'], verbs: [get]}]",
-		  "{NonResourceURLs:[\"*\"], Verbs:[\"get\"]}\n"
-		  "{NonResourceURLs:[\"/a\"], Verbs:[\"get\"]}" },
-	};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(cover_cases); i++) {
 		AUTO(free_ptr)
-		char *text = missing(cases[i].owned, cases[i].wanted);
+		char *text =
+			missing(cover_cases[i].owned, cover_cases[i].wanted);
 
-		assert_string_equal(text, cases[i].missing);
+		assert_string_equal(text, cover_cases[i].missing);
 	}
 }
 
@@ -159,7 +159,7 @@ test_rules_that_stand_for_too_much_are_not_held(void **state)
 	/* Who has all does not need to be compared. */
 	owners[0] = &all;
 	assert_true(cover_holds(owners, 1, &huge, NULL));
-	/* Nothing is told at length. */
+	/* What is told is neither long nor takes long. */
 	assert_false(cover_holds(owners, 0, &huge, &text));
 	assert_true(strlen(text) < 65536);
 	free(text);

@@ -10,11 +10,11 @@
 #include "base/str.h"
 #include "cluster/auth/attributes.h"
 #include "cluster/auth/bootstrap.h"
-#include "cluster/auth/graph.h"
+#include "cluster/auth/nodegraph.h"
 #include "cluster/auth/rule.h"
 
 struct node_authz {
-	struct graph *graph;
+	struct nodegraph *graph;
 	struct rules rules;
 };
 
@@ -54,7 +54,7 @@ text(const char *s)
 }
 
 static bool
-related(struct asked *a, enum graph_type type)
+related(struct asked *a, enum nodegraph_type type)
 {
 	if (!*a->selected->name)
 		return deny(a, "No Object name found");
@@ -69,7 +69,7 @@ related(struct asked *a, enum graph_type type)
 
 /* Secrets and ConfigMaps: one at a time, by name. */
 static bool
-may_read(struct asked *a, enum graph_type type)
+may_read(struct asked *a, enum nodegraph_type type)
 {
 	if (!VERB_IN(a, "get", "list", "watch"))
 		return deny(a, "can only read resources of this type");
@@ -81,7 +81,7 @@ may_read(struct asked *a, enum graph_type type)
 }
 
 static bool
-may_get(struct asked *a, enum graph_type type)
+may_get(struct asked *a, enum nodegraph_type type)
 {
 	if (!VERB_IN(a, "get"))
 		return deny(a, "can only get individual resources of this "
@@ -94,29 +94,29 @@ may_get(struct asked *a, enum graph_type type)
 static bool
 secrets(struct asked *a)
 {
-	return may_read(a, GRAPH_SECRET);
+	return may_read(a, NODEGRAPH_SECRET);
 }
 
 static bool
 configmaps(struct asked *a)
 {
-	return may_read(a, GRAPH_CONFIG_MAP);
+	return may_read(a, NODEGRAPH_CONFIG_MAP);
 }
 
 static bool
 claims(struct asked *a)
 {
 	if (strcmp(text(a->attr->subresource), "status") != 0)
-		return may_get(a, GRAPH_CLAIM);
+		return may_get(a, NODEGRAPH_CLAIM);
 	if (!VERB_IN(a, "update", "patch"))
 		return deny(a, "can only get/update/patch this type");
-	return related(a, GRAPH_CLAIM);
+	return related(a, NODEGRAPH_CLAIM);
 }
 
 static bool
 volumes(struct asked *a)
 {
-	return may_get(a, GRAPH_VOLUME);
+	return may_get(a, NODEGRAPH_VOLUME);
 }
 
 static bool
@@ -128,7 +128,7 @@ service_accounts(struct asked *a)
 	if (strcmp(text(a->attr->subresource), "token") != 0)
 		return deny(a, "can only create token subresource of "
 			       "serviceaccount");
-	return related(a, GRAPH_SERVICE_ACCOUNT);
+	return related(a, NODEGRAPH_SERVICE_ACCOUNT);
 }
 
 /* The name of what is created is not known here: noderestriction looks. */
@@ -201,13 +201,13 @@ pods(struct asked *a)
 	if (VERB_IN(a, "create", "delete"))
 		return true;
 	if (VERB_IN(a, "get"))
-		return related(a, GRAPH_POD);
+		return related(a, NODEGRAPH_POD);
 	if (!VERB_IN(a, "list", "watch"))
 		return false;
 	if (strcmp(a->selected->node, a->node) == 0)
 		return true;
 	if (*a->selected->name)
-		return related(a, GRAPH_POD);
+		return related(a, NODEGRAPH_POD);
 	return deny(a, "can only list/watch pods with spec.nodeName field "
 		       "selector");
 }

@@ -161,12 +161,13 @@ create_pod(const struct admit *a)
 	bool refers[PODREF_COUNT] = { false };
 
 	if (!json_object_get(js_obj_at(a->object, "metadata.annotations"),
-			     PODREFS_MIRROR))
+			     PODREFS_MIRROR)) {
 		return deny(a,
 			    "pod does not have \"" PODREFS_MIRROR
 			    "\" annotation, node \"%s\" can only create "
 			    "mirror pods",
 			    a->node);
+	}
 	if (!is_here(a, a->object))
 		return deny(a,
 			    "node \"%s\" can only create pods with "
@@ -392,12 +393,13 @@ admit_token(const struct admit *a)
 	pod = get_pod(a, js_str_at(ref, "name"));
 	if (!pod)
 		return -1;
-	if (strcmp(js_str_at(pod, "metadata.uid"), uid) != 0)
+	if (strcmp(js_str_at(pod, "metadata.uid"), uid) != 0) {
 		return deny(a,
 			    "the UID in the bound object reference (%s) does "
 			    "not match the UID in record. The object might "
 			    "have been deleted and then recreated",
 			    uid);
+	}
 	if (!is_here(a, pod))
 		return deny(a, "node requested token bound to a pod scheduled "
 			       "on a different node");

@@ -380,20 +380,22 @@ static void
 visit_missing(struct visit *visit, const struct binding *binding)
 {
 	struct buf *errors = &visit->errors;
+	const char *kind;
 
 	if (!errors->limit)
 		return;
 	if (visit->n_errors++)
 		(void)buf_append_str(errors, ", ");
-	if (binding->role)
-		(void)buf_printf(errors, "%s." RBAC_GROUP " \"%s\" not found",
-				 binding->role->key[0] == '/' ? "clusterrole"
-							      : "role",
-				 binding->role_name);
-	else
+	if (!binding->role) {
 		(void)buf_printf(errors,
 				 "unsupported role reference kind: \"%s\"",
 				 binding->role_kind);
+		return;
+	}
+	/* The key of a ClusterRole has no namespace. */
+	kind = binding->role->key[0] == '/' ? "clusterrole" : "role";
+	(void)buf_printf(errors, "%s." RBAC_GROUP " \"%s\" not found", kind,
+			 binding->role_name);
 }
 
 /* True when the visit is over. */
@@ -463,7 +465,7 @@ visit_collect(struct visit *visit, const struct subject *subject)
 	if (visit->count == visit->size) {
 		visit->size = visit->size ? visit->size * 2 : 8;
 		visit->list = xrealloc((void *)visit->list,
-				       visit->size * sizeof(*visit->list));
+				       visit->size * sizeof(struct rules *));
 	}
 	visit->list[visit->count++] = &subject->binding->role->rules;
 	return false;

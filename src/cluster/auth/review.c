@@ -193,12 +193,13 @@ answer_access(const struct review *review, const struct kind_of_review *of,
 	if (invalid(of, &causes, st) == -1)
 		return -1;
 	if (local && strcmp(js_str_at(spec, "resourceAttributes.namespace"),
-			    review->namespace_) != 0)
+			    review->namespace_) != 0) {
 		return status_bad_request(
 			st,
 			"spec.resourceAttributes.namespace must match "
 			"namespace: %s",
 			review->namespace_);
+	}
 	user = user_of(spec);
 	*ret_status = judge(review, user, spec);
 	return 0;

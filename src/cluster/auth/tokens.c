@@ -355,13 +355,14 @@ bind_object(const struct tokens *tokens, const struct object *account,
 	if (pod) {
 		json = object_json(object);
 		if (strcmp(js_str_at(json, "spec.serviceAccountName"),
-			   account->name) != 0)
+			   account->name) != 0) {
 			return status_bad_request(
 				st,
 				"cannot bind token for serviceaccount \"%s\" "
 				"to pod running with different serviceaccount "
 				"name.",
 				account->name);
+		}
 	}
 	if (bind_uid(ref, object, st) == -1)
 		return -1;

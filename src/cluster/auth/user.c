@@ -59,13 +59,13 @@ user_authenticated(const char *name, const char *uid, const char *const *groups,
 }
 
 struct user *
-user_service_account(const char *ns, const char *sa, const char *uid)
+user_service_account(const char *ns, const char *name, const char *uid)
 {
-	AUTO(free_ptr) char *name = xasprintf(USER_SA_PREFIX "%s:%s", ns, sa);
+	AUTO(free_ptr) char *full = xasprintf(USER_SA_PREFIX "%s:%s", ns, name);
 	AUTO(free_ptr) char *group = xasprintf(USER_SA_GROUP ":%s", ns);
 	const char *const groups[] = { USER_SA_GROUP, group };
 
-	return user_authenticated(name, uid, groups, ARRAY_LEN(groups));
+	return user_authenticated(full, uid, groups, ARRAY_LEN(groups));
 }
 
 struct user *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/auth/graph.h"
+#include "cluster/auth/nodegraph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,10 @@
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
 
-_Static_assert((int)GRAPH_SECRET == (int)PODREF_SECRET &&
-		       (int)GRAPH_CONFIG_MAP == (int)PODREF_CONFIG_MAP &&
-		       (int)GRAPH_CLAIM == (int)PODREF_CLAIM &&
-		       (int)GRAPH_SERVICE_ACCOUNT ==
+_Static_assert((int)NODEGRAPH_SECRET == (int)PODREF_SECRET &&
+		       (int)NODEGRAPH_CONFIG_MAP == (int)PODREF_CONFIG_MAP &&
+		       (int)NODEGRAPH_CLAIM == (int)PODREF_CLAIM &&
+		       (int)NODEGRAPH_SERVICE_ACCOUNT ==
 			       (int)PODREF_SERVICE_ACCOUNT,
 	       "what a pod refers to is part of the graph");
 
@@ -59,7 +59,7 @@ struct volume {
 	size_t count;
 };
 
-struct graph {
+struct nodegraph {
 	struct map edges;
 	struct map pods;
 	struct map volumes;
@@ -86,14 +86,14 @@ static const char *const volume_secrets[] = {
 
 /* Names have no line ends, so that no two objects have the same key. */
 static char *
-edge_key(const char *node, enum graph_type type, const char *ns,
+edge_key(const char *node, enum nodegraph_type type, const char *ns,
 	 const char *name)
 {
 	return xasprintf("%s\n%d\n%s/%s", node, (int)type, ns, name);
 }
 
 static void
-edge_add(struct graph *graph, struct pod *pod, const char *key)
+edge_add(struct nodegraph *graph, struct pod *pod, const char *key)
 {
 	struct map_node *node = map_get(&graph->edges, key);
 	struct edge *edge;
@@ -111,13 +111,13 @@ edge_add(struct graph *graph, struct pod *pod, const char *key)
 	if (pod->count == pod->size) {
 		pod->size = pod->size ? pod->size * 2 : 4;
 		pod->edges = xrealloc((void *)pod->edges,
-				      pod->size * sizeof(*pod->edges));
+				      pod->size * sizeof(struct edge *));
 	}
 	pod->edges[pod->count++] = edge;
 }
 
 static void
-pod_drop(struct graph *graph, struct pod *pod)
+pod_drop(struct nodegraph *graph, struct pod *pod)
 {
 	map_remove(&graph->pods, &pod->node);
 	for (size_t i = 0; i < pod->count; i++) {
@@ -136,7 +136,7 @@ pod_drop(struct graph *graph, struct pod *pod)
 }
 
 struct adding {
-	struct graph *graph;
+	struct nodegraph *graph;
 	struct pod *pod;
 	const char *ns;
 };
@@ -146,20 +146,21 @@ add_ref(enum podref type, const char *name, void *arg)
 {
 	struct adding *adding = arg;
 	AUTO(free_ptr)
-	char *key = edge_key(adding->pod->on, (enum graph_type)type, adding->ns,
-			     name);
+	char *key = edge_key(adding->pod->on, (enum nodegraph_type)type,
+			     adding->ns, name);
 
 	edge_add(adding->graph, adding->pod, key);
 }
 
 static void
-pod_add(struct graph *graph, const struct object *object, const json_t *json,
-	const char *on)
+pod_add(struct nodegraph *graph, const struct object *object,
+	const json_t *json, const char *on)
 {
 	struct pod *pod = xmalloc0(sizeof(*pod));
 	struct adding adding = { graph, pod, object->namespace_ };
 	AUTO(free_ptr)
-	char *self = edge_key(on, GRAPH_POD, object->namespace_, object->name);
+	char *self =
+		edge_key(on, NODEGRAPH_POD, object->namespace_, object->name);
 
 	pod->key = object_key(object);
 	pod->uid = xstrdup(object->uid);
@@ -174,7 +175,7 @@ pod_add(struct graph *graph, const struct object *object, const json_t *json,
 static void
 on_pod(const struct event *event, void *arg)
 {
-	struct graph *graph = arg;
+	struct nodegraph *graph = arg;
 	const struct object *object = event->object;
 	AUTO(free_ptr) char *key = object_key(object);
 	struct map_node *node = map_get(&graph->pods, key);
@@ -199,7 +200,7 @@ on_pod(const struct event *event, void *arg)
 }
 
 static void
-need_add(struct graph *graph, struct volume *volume, const char *ns,
+need_add(struct nodegraph *graph, struct volume *volume, const char *ns,
 	 const char *name)
 {
 	AUTO(free_ptr) char *key = xasprintf("%s/%s", ns, name);
@@ -217,14 +218,14 @@ need_add(struct graph *graph, struct volume *volume, const char *ns,
 		needed->size = needed->size ? needed->size * 2 : 2;
 		needed->volumes =
 			xrealloc((void *)needed->volumes,
-				 needed->size * sizeof(*needed->volumes));
+				 needed->size * sizeof(struct volume *));
 	}
 	needed->volumes[needed->count++] = volume;
 	volume->secrets[volume->count++] = needed;
 }
 
 static void
-need_drop(struct graph *graph, struct needed *needed,
+need_drop(struct nodegraph *graph, struct needed *needed,
 	  const struct volume *volume)
 {
 	for (size_t i = 0; i < needed->count; i++) {
@@ -242,7 +243,7 @@ need_drop(struct graph *graph, struct needed *needed,
 }
 
 static void
-volume_drop(struct graph *graph, struct volume *volume)
+volume_drop(struct nodegraph *graph, struct volume *volume)
 {
 	map_remove(&graph->volumes, &volume->node);
 	for (size_t i = 0; i < volume->count; i++)
@@ -255,7 +256,7 @@ volume_drop(struct graph *graph, struct volume *volume)
 }
 
 static void
-volume_add(struct graph *graph, const char *name, const json_t *json)
+volume_add(struct nodegraph *graph, const char *name, const json_t *json)
 {
 	struct volume *volume = xmalloc0(sizeof(*volume));
 
@@ -263,7 +264,7 @@ volume_add(struct graph *graph, const char *name, const json_t *json)
 	volume->claim_ns = xstrdup(js_str_at(json, "spec.claimRef.namespace"));
 	volume->claim = xstrdup(js_str_at(json, "spec.claimRef.name"));
 	volume->secrets =
-		xcalloc(ARRAY_LEN(volume_secrets), sizeof(*volume->secrets));
+		xcalloc(ARRAY_LEN(volume_secrets), sizeof(struct needed *));
 	map_put(&graph->volumes, &volume->node, volume->name);
 	for (size_t i = 0; i < ARRAY_LEN(volume_secrets); i++) {
 		const json_t *ref = js_obj_at(json, volume_secrets[i]);
@@ -278,7 +279,7 @@ volume_add(struct graph *graph, const char *name, const json_t *json)
 static void
 on_volume(const struct event *event, void *arg)
 {
-	struct graph *graph = arg;
+	struct nodegraph *graph = arg;
 	const char *name = event->object->name;
 	struct map_node *node = map_get(&graph->volumes, name);
 	AUTO(js_unref) json_t *json = NULL;
@@ -292,10 +293,10 @@ on_volume(const struct event *event, void *arg)
 		volume_add(graph, name, json);
 }
 
-struct graph *
+struct nodegraph *
 nodegraph_new(struct store *store)
 {
-	struct graph *graph = xmalloc0(sizeof(*graph));
+	struct nodegraph *graph = xmalloc0(sizeof(*graph));
 
 	graph->pods_sub = follow(store, "", "pods", on_pod, graph);
 	graph->volumes_sub =
@@ -304,7 +305,7 @@ nodegraph_new(struct store *store)
 }
 
 void
-nodegraph_free(struct graph *graph)
+nodegraph_free(struct nodegraph *graph)
 {
 	struct map_node *node;
 	struct map_node *next;
@@ -329,8 +330,8 @@ nodegraph_free(struct graph *graph)
 }
 
 static bool
-has_edge(const struct graph *graph, const char *on, enum graph_type type,
-	 const char *ns, const char *name)
+has_edge(const struct nodegraph *graph, const char *on,
+	 enum nodegraph_type type, const char *ns, const char *name)
 {
 	AUTO(free_ptr) char *key = edge_key(on, type, ns, name);
 
@@ -339,22 +340,22 @@ has_edge(const struct graph *graph, const char *on, enum graph_type type,
 
 /* Through a volume's claim. */
 static bool
-volume_leads(const struct graph *graph, const char *on,
+volume_leads(const struct nodegraph *graph, const char *on,
 	     const struct volume *volume)
 {
-	return has_edge(graph, on, GRAPH_CLAIM, volume->claim_ns,
+	return has_edge(graph, on, NODEGRAPH_CLAIM, volume->claim_ns,
 			volume->claim);
 }
 
 bool
-nodegraph_leads(const struct graph *graph, const char *on, enum graph_type type,
-		const char *ns, const char *name)
+nodegraph_leads(const struct nodegraph *graph, const char *on,
+		enum nodegraph_type type, const char *ns, const char *name)
 {
 	AUTO(free_ptr) char *key = NULL;
 	const struct needed *needed;
 	struct map_node *node;
 
-	if (type == GRAPH_VOLUME) {
+	if (type == NODEGRAPH_VOLUME) {
 		node = map_get(&graph->volumes, name);
 		return node &&
 		       volume_leads(graph, on,
@@ -362,7 +363,7 @@ nodegraph_leads(const struct graph *graph, const char *on, enum graph_type type,
 	}
 	if (has_edge(graph, on, type, ns, name))
 		return true;
-	if (type != GRAPH_SECRET)
+	if (type != NODEGRAPH_SECRET)
 		return false;
 	key = xasprintf("%s/%s", ns, name);
 	node = map_get(&graph->secrets, key);
