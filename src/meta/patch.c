@@ -14,7 +14,6 @@
 #include "meta/patch_internal.h"
 #include "meta/status.h"
 
-#define COPY_MAX_BYTES (16U << 20)
 /* Items and values that may be moved or looked at, by all operations. */
 #define WORK_MAX 50000000
 
@@ -247,8 +246,8 @@ copy(struct run *run, const struct place *from, const struct place *to)
 	size = js_size(value);
 	run->copied.nodes += size.nodes;
 	run->copied.bytes += size.bytes;
-	if (run->copied.nodes > PATCH_MAX_NODES ||
-	    run->copied.bytes > COPY_MAX_BYTES)
+	if (run->copied.nodes > PATCH_MAX_COPIED ||
+	    run->copied.bytes > PATCH_MAX_COPIED_BYTES)
 		return -1;
 	return add(run, to, json_deep_copy(value));
 }

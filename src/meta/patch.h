@@ -8,7 +8,7 @@
  * All leave target and patch as they were and return a new value, NULL with st
  * filled when the patch does not apply. The result shares no container with
  * target or patch, so it may be changed. None makes a value nested deeper than
- * JS_MAX_DEPTH or larger than PATCH_MAX_NODES.
+ * JS_MAX_DEPTH from values that are not, nor a large one from small ones.
  *
  * Threading: any thread, with values of its own.
  */
@@ -17,8 +17,10 @@
 
 struct status;
 
-#define PATCH_MAX_OPS 10000     /* of a JSON patch, as in Kubernetes */
-#define PATCH_MAX_NODES 1000000 /* values in the result */
+#define PATCH_MAX_OPS 10000 /* of a JSON patch, as in Kubernetes */
+/* What the copies of a JSON patch may add: values, and bytes of text. */
+#define PATCH_MAX_COPIED 100000
+#define PATCH_MAX_COPIED_BYTES (3 * 1024 * 1024)
 
 /* RFC 6902; all operations or none. */
 json_t *patch_json(const json_t *target, const json_t *ops, struct status *st);

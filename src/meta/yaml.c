@@ -16,7 +16,6 @@
 #include "base/mem.h"
 #include "meta/yaml_scalar.h"
 
-#define MAX_BYTES (16U << 20) /* of text in the result, aliases expanded */
 #define MAX_ANCHORS 10000
 #define PATH_MAX_BYTES 16384
 
@@ -51,7 +50,8 @@ struct yaml_docs {
 	struct map anchors;
 	struct frame frames[JS_MAX_DEPTH];
 	size_t depth;
-	struct size total;
+	struct size total;   /* what was read, with what aliases stand for */
+	struct size aliased; /* the latter alone */
 	json_t *root;
 	void (*duplicate)(void *arg, const char *path);
 	void *arg;
@@ -110,20 +110,16 @@ forget(struct yaml_docs *docs)
 	while (docs->depth > 0)
 		frame_done(&docs->frames[--docs->depth]);
 	docs->total = (struct size){ 0 };
+	docs->aliased = (struct size){ 0 };
 	json_decref(docs->root);
 	docs->root = NULL;
 }
 
-static int
-count(struct yaml_docs *docs, size_t nodes, size_t bytes, struct err *err)
+static void
+count(struct yaml_docs *docs, size_t nodes, size_t bytes)
 {
 	docs->total.nodes += nodes;
 	docs->total.bytes += bytes;
-	if (docs->total.nodes > YAML_MAX_NODES)
-		return fail(err, "document contains too many values");
-	if (docs->total.bytes > MAX_BYTES)
-		return fail(err, "document is too large with its aliases");
-	return 0;
 }
 
 static void
@@ -313,8 +309,8 @@ on_scalar(struct yaml_docs *docs, const yaml_event_t *event, struct err *err)
 	struct anchor *anchor;
 	json_t *value;
 
-	if (count(docs, 1, event->data.scalar.length, err) == -1 ||
-	    new_anchor(docs, event->data.scalar.anchor, &anchor, err) == -1)
+	count(docs, 1, event->data.scalar.length);
+	if (new_anchor(docs, event->data.scalar.anchor, &anchor, err) == -1)
 		return -1;
 	if (is_merge_key(docs, event)) {
 		docs->frames[docs->depth - 1].merge = true;
@@ -351,7 +347,8 @@ on_open(struct yaml_docs *docs, json_t *value, const yaml_char_t *anchor,
 	if (json_is_object(frame->value))
 		frame->explicit = json_object();
 	docs->depth++;
-	return count(docs, 1, 0, err);
+	count(docs, 1, 0);
+	return 0;
 }
 
 static int
@@ -391,8 +388,12 @@ on_alias(struct yaml_docs *docs, const yaml_event_t *event, struct err *err)
 			       "'%s' value contains itself",
 			       name);
 	/* Known before the copy is made. */
-	if (count(docs, anchor->size.nodes, anchor->size.bytes, err) == -1)
-		return -1;
+	docs->aliased.nodes += anchor->size.nodes;
+	docs->aliased.bytes += anchor->size.bytes;
+	if (docs->aliased.nodes > YAML_MAX_ALIASED ||
+	    docs->aliased.bytes > YAML_MAX_ALIASED_BYTES)
+		return fail(err, "document contains excessive aliasing");
+	count(docs, anchor->size.nodes, anchor->size.bytes);
 	return put(docs, json_deep_copy(anchor->value), anchor->size.depth,
 		   err);
 }

@@ -7,9 +7,9 @@
  *
  * Plain scalars mean what they mean to kubectl, which reads YAML 1.1 with the
  * ways of go-yaml: yes, on, ~, 0x1f, 1_000 and .inf are no strings, dates are.
- * Keys become strings. Merge keys (<<) work. An alias counts for what it stands
- * for: the result has at most YAML_MAX_NODES values and is nested at most
- * JS_MAX_DEPTH deep, however small the text is.
+ * Keys become strings. Merge keys (<<) work. What aliases may stand for in a
+ * document is limited, and it is nested at most JS_MAX_DEPTH deep: a small text
+ * cannot become a large value.
  *
  * The only user of <yaml.h>. Threading: any thread.
  */
@@ -20,7 +20,9 @@
 
 struct err;
 
-#define YAML_MAX_NODES 1000000
+/* Values, and bytes of text, that aliases may add to a document. */
+#define YAML_MAX_ALIASED 100000
+#define YAML_MAX_ALIASED_BYTES (3 * 1024 * 1024)
 
 /* The first document; NULL on failure. An empty one is null. Of a key that is
  * given twice the last counts. */
