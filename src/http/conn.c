@@ -31,6 +31,13 @@ is_waiting(const struct conn *c)
 	       c->in.len == c->in_used;
 }
 
+static bool
+is_streaming(const struct conn *c)
+{
+	return c->state == CONN_ANSWERING && c->req != NULL &&
+	       c->req->streaming;
+}
+
 static enum conn_wait
 wait_of(const struct conn *c)
 {
@@ -144,8 +151,7 @@ settle(struct conn *c)
 	 * With input unread the end of the client cannot be seen, and a stream
 	 * may last for ever. No client asks so much while it watches.
 	 */
-	if (c->state == CONN_ANSWERING && c->req->streaming &&
-	    !input_has_room(c))
+	if (is_streaming(c) && !input_has_room(c))
 		conn_break(c, true);
 	set_interest(c);
 	set_timer(c);

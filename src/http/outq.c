@@ -140,8 +140,10 @@ outq_consume(struct outq *q, size_t len)
 	q->len -= len;
 	while (len > 0) {
 		struct outq_block *b = q->first;
-		size_t n = b->end - b->start < len ? b->end - b->start : len;
+		size_t n;
 
+		assert(b != NULL);
+		n = b->end - b->start < len ? b->end - b->start : len;
 		b->start += n;
 		len -= n;
 		if (b->start < b->end)

@@ -151,84 +151,84 @@ finish(struct request *req)
 }
 
 void
-http_reply_taking(struct http_request *pub, int code,
+http_reply_taking(struct http_request *req, int code,
 		  const struct http_header *headers, size_t count, char *body,
 		  size_t len)
 {
-	struct request *req = (struct request *)pub;
-	struct conn *conn = req->conn;
+	struct request *r = (struct request *)req;
+	struct conn *conn = r->conn;
 
 	if (conn->state == CONN_BROKEN) {
 		free(body);
-		finish(req);
+		finish(r);
 		return;
 	}
-	put_head(req, code, headers, count);
+	put_head(r, code, headers, count);
 	if (is_bodiless(code))
 		outq_append(&conn->out, "\r\n", 2);
 	else
 		put_length(conn, len);
-	if (is_bodiless(code) || req->head_only)
+	if (is_bodiless(code) || r->head_only)
 		free(body);
 	else
 		outq_append_taking(&conn->out, body, len);
-	finish(req);
+	finish(r);
 }
 
 void
-http_reply(struct http_request *pub, int code,
+http_reply(struct http_request *req, int code,
 	   const struct http_header *headers, size_t count, const void *body,
 	   size_t len)
 {
-	struct request *req = (struct request *)pub;
-	struct conn *conn = req->conn;
+	struct request *r = (struct request *)req;
+	struct conn *conn = r->conn;
 
 	if (conn->state != CONN_BROKEN) {
-		put_head(req, code, headers, count);
+		put_head(r, code, headers, count);
 		if (is_bodiless(code))
 			outq_append(&conn->out, "\r\n", 2);
 		else
 			put_length(conn, len);
-		if (!is_bodiless(code) && !req->head_only)
+		if (!is_bodiless(code) && !r->head_only)
 			outq_append(&conn->out, body, len);
 	}
-	finish(req);
+	finish(r);
 }
 
 void
-http_stream_begin(struct http_request *pub, int code,
+http_stream_begin(struct http_request *req, int code,
 		  const struct http_header *headers, size_t count)
 {
-	struct request *req = (struct request *)pub;
-	struct conn *conn = req->conn;
+	struct request *r = (struct request *)req;
+	struct conn *conn = r->conn;
 
-	req->streaming = true;
+	r->streaming = true;
 	/* It is not needed while the answer goes on, maybe for hours. */
-	buf_done(&req->body);
-	req->pub.body = NULL;
-	req->pub.body_len = 0;
+	buf_done(&r->body);
+	r->pub.body = NULL;
+	r->pub.body_len = 0;
 	if (conn->state == CONN_BROKEN)
 		return;
 	/* HTTP/1.0 knows no chunks: the end is the end of the connection. */
-	if (req->http10)
-		req->close = true;
-	put_head(req, code, headers, count);
-	if (!req->http10)
+	if (r->http10)
+		r->close = true;
+	put_head(r, code, headers, count);
+	if (!r->http10)
 		outq_append_str(&conn->out, "Transfer-Encoding: chunked\r\n");
 	outq_append(&conn->out, "\r\n", 2);
 	server_kick(conn, false);
 }
 
 void
-http_stream_write(struct http_request *pub, const void *data, size_t len)
+http_stream_write(struct http_request *req, const void *data, size_t len)
 {
-	struct request *req = (struct request *)pub;
-	struct conn *conn = req->conn;
+	struct request *r = (struct request *)req;
+	struct conn *conn = r->conn;
 	char size[24];
 
-	if (conn->state == CONN_BROKEN || req->head_only || len == 0)
+	if (conn->state == CONN_BROKEN || r->head_only || len == 0)
 		return;
-	if (req->http10) {
+	if (r->http10) {
 		outq_append(&conn->out, data, len);
 	} else {
 		int n = snprintf(size, sizeof(size), "%zx\r\n", len);
@@ -246,47 +246,47 @@ http_stream_write(struct http_request *pub, const void *data, size_t len)
 }
 
 size_t
-http_stream_backlog(const struct http_request *pub)
+http_stream_backlog(const struct http_request *req)
 {
-	const struct request *req = (const struct request *)pub;
+	const struct request *r = (const struct request *)req;
 
-	return req->conn->out.len;
+	return r->conn->out.len;
 }
 
 void
-http_stream_on_drain(struct http_request *pub, size_t below,
+http_stream_on_drain(struct http_request *req, size_t below,
 		     void (*fn)(struct http_request *req, void *arg), void *arg)
 {
-	struct request *req = (struct request *)pub;
+	struct request *r = (struct request *)req;
 
-	req->on_drain = fn;
-	req->on_drain_arg = arg;
-	req->drain_below = below;
-	if (fn != NULL && req->conn->state != CONN_BROKEN &&
-	    req->conn->out.len <= below)
-		server_kick(req->conn, true);
+	r->on_drain = fn;
+	r->on_drain_arg = arg;
+	r->drain_below = below;
+	if (fn != NULL && r->conn->state != CONN_BROKEN &&
+	    r->conn->out.len <= below)
+		server_kick(r->conn, true);
 }
 
 void
-http_stream_end(struct http_request *pub)
+http_stream_end(struct http_request *req)
 {
-	struct request *req = (struct request *)pub;
-	struct conn *conn = req->conn;
+	struct request *r = (struct request *)req;
+	struct conn *conn = r->conn;
 
-	if (conn->state != CONN_BROKEN && !req->http10 && !req->head_only)
+	if (conn->state != CONN_BROKEN && !r->http10 && !r->head_only)
 		outq_append_str(&conn->out, "0\r\n\r\n");
-	finish(req);
+	finish(r);
 }
 
 void
-http_stream_abort(struct http_request *pub)
+http_stream_abort(struct http_request *req)
 {
-	struct request *req = (struct request *)pub;
-	struct conn *conn = req->conn;
+	struct request *r = (struct request *)req;
+	struct conn *conn = r->conn;
 
 	if (conn->state != CONN_BROKEN)
 		conn_break(conn, true);
-	finish(req);
+	finish(r);
 }
 
 void

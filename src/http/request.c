@@ -75,19 +75,19 @@ http_header(const struct http_request *req, const char *name)
 }
 
 void
-http_on_close(struct http_request *pub,
+http_on_close(struct http_request *req,
 	      void (*fn)(struct http_request *req, void *arg), void *arg)
 {
-	struct request *req = (struct request *)pub;
+	struct request *r = (struct request *)req;
 
-	req->on_close = fn;
-	req->on_close_arg = arg;
+	r->on_close = fn;
+	r->on_close_arg = arg;
 }
 
 bool
-http_is_gone(const struct http_request *pub)
+http_is_gone(const struct http_request *req)
 {
-	const struct request *req = (const struct request *)pub;
+	const struct request *r = (const struct request *)req;
 
-	return req->conn->state == CONN_BROKEN;
+	return r->conn->state == CONN_BROKEN;
 }

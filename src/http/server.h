@@ -95,7 +95,8 @@ struct http_server *http_server_new(const struct http_config *config);
 
 /*
  * Cuts all connections, telling http_on_close(). Requests that were not
- * answered stay valid for their handlers. NULL is fine.
+ * answered stay valid for their handlers. Not from within a callback of the
+ * server, except for the one of http_server_drain(). NULL is fine.
  */
 void http_server_free(struct http_server *server);
 
@@ -147,7 +148,10 @@ void http_reply_taking(struct http_request *req, int code,
 		       const struct http_header *headers, size_t count,
 		       char *body, size_t len);
 
-/* Starts an answer of unknown length; its head is sent even without a write. */
+/*
+ * Starts an answer of unknown length; its head is sent even without a write.
+ * The request's own body is freed: the answer may last for hours.
+ */
 void http_stream_begin(struct http_request *req, int code,
 		       const struct http_header *headers, size_t count);
 /* Appends; never fails, never calls back. */

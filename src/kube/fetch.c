@@ -173,12 +173,14 @@ fetch_free(struct fetch *x)
 void
 fetcher_free(struct fetcher *f)
 {
-	struct fetch *x;
+	struct fetch *next;
 
 	if (f == NULL)
 		return;
-	while ((x = LIST_FIRST(&f->all)) != NULL)
+	for (struct fetch *x = LIST_FIRST(&f->all); x != NULL; x = next) {
+		next = LIST_NEXT(x, all);
 		fetch_free(x);
+	}
 	(void)curl_multi_cleanup(f->multi);
 	loop_timer_free(f->timer);
 	loop_timer_free(f->kick);
@@ -382,24 +384,24 @@ fetch_start(struct fetcher *f, const struct fetch_request *r,
 }
 
 void
-fetch_cancel(struct fetch *x)
+fetch_cancel(struct fetch *fetch)
 {
-	if (x == NULL || x->finished)
+	if (fetch == NULL || fetch->finished)
 		return;
-	if (x->fetcher->inside == 0) {
-		fetch_free(x);
+	if (fetch->fetcher->inside == 0) {
+		fetch_free(fetch);
 		return;
 	}
-	x->cancelled = true;
-	wait_for_kick(x);
+	fetch->cancelled = true;
+	wait_for_kick(fetch);
 }
 
 void
-fetch_pause(struct fetch *x, bool pause)
+fetch_pause(struct fetch *fetch, bool pause)
 {
-	x->paused = pause;
-	if (!pause && x->resting)
-		wait_for_kick(x);
+	fetch->paused = pause;
+	if (!pause && fetch->resting)
+		wait_for_kick(fetch);
 }
 
 const char *

@@ -111,7 +111,7 @@ is_complete(const struct buf *request)
 		return false;
 	length = strstr(text, "Content-Length: ");
 	return length == NULL || length > end ||
-	       strlen(end + 4) >= (size_t)atoi(length + 16);
+	       strlen(end + 4) >= strtoul(length + 16, NULL, 10);
 }
 
 static ssize_t

@@ -8,17 +8,6 @@
 #include "base/err.h"
 #include "tls/ossl.h"
 
-/* Never asks on the terminal: an encrypted key is an error. */
-static int
-no_passphrase(char *buf, int size, int rwflag, void *arg)
-{
-	if (size > 0)
-		buf[0] = '\0';
-	(void)rwflag;
-	(void)arg;
-	return -1;
-}
-
 static BIO *
 open_text(const char *text, size_t len)
 {
@@ -47,7 +36,7 @@ read_cert(BIO *bio, X509 **ret)
 	unsigned long code;
 
 	ERR_clear_error();
-	*ret = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL);
+	*ret = PEM_read_bio_X509(bio, NULL, ossl_no_passphrase, NULL);
 	if (*ret != NULL)
 		return 1;
 	code = ERR_peek_last_error();
@@ -127,7 +116,8 @@ load_key(SSL_CTX *ssl_ctx, const struct tls_pem *pem, struct err *err)
 
 	ERR_clear_error();
 	if (bio != NULL)
-		key = PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL);
+		key = PEM_read_bio_PrivateKey(bio, NULL, ossl_no_passphrase,
+					      NULL);
 	if (key == NULL)
 		return ossl_err(err, ERR_INVALID,
 				"%s: cannot read the private key", pem->name);

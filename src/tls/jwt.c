@@ -58,16 +58,6 @@ key_freep(struct jwt_key **p)
 	jwt_key_free(*p);
 }
 
-static int
-no_passphrase(char *buf, int size, int rwflag, void *arg)
-{
-	(void)buf;
-	(void)size;
-	(void)rwflag;
-	(void)arg;
-	return -1;
-}
-
 /* Whatever of the three kinds of PEM the text is. */
 static EVP_PKEY *
 read_pkey(const char *pem, size_t len, bool *ret_private)
@@ -78,16 +68,16 @@ read_pkey(const char *pem, size_t len, bool *ret_private)
 
 	if (bio == NULL)
 		return NULL;
-	pkey = PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL);
+	pkey = PEM_read_bio_PrivateKey(bio, NULL, ossl_no_passphrase, NULL);
 	*ret_private = pkey != NULL;
 	if (pkey != NULL)
 		return pkey;
 	(void)BIO_reset(bio);
-	pkey = PEM_read_bio_PUBKEY(bio, NULL, no_passphrase, NULL);
+	pkey = PEM_read_bio_PUBKEY(bio, NULL, ossl_no_passphrase, NULL);
 	if (pkey != NULL)
 		return pkey;
 	(void)BIO_reset(bio);
-	cert = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL);
+	cert = PEM_read_bio_X509(bio, NULL, ossl_no_passphrase, NULL);
 	return cert != NULL ? X509_get_pubkey(cert) : NULL;
 }
 

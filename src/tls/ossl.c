@@ -43,6 +43,16 @@ ossl_clear(void)
 }
 
 int
+ossl_no_passphrase(char *buf, int size, int rwflag, void *arg)
+{
+	if (size > 0)
+		buf[0] = '\0';
+	(void)rwflag;
+	(void)arg;
+	return -1;
+}
+
+int
 ossl_time(const ASN1_TIME *t, int64_t *ret_seconds)
 {
 	struct tm tm = { 0 };

@@ -59,6 +59,12 @@ const char *ossl_text(char *buf, size_t size);
 /* Empties the error queue, after failures that do not count. */
 void ossl_clear(void);
 
+/*
+ * For functions that read PEM: never asks on the terminal, an encrypted key is
+ * an error.
+ */
+int ossl_no_passphrase(char *buf, int size, int rwflag, void *arg);
+
 /* A point in time to seconds since 1970; -1 when it cannot be read. */
 int ossl_time(const ASN1_TIME *time, int64_t *ret_seconds);
 
