@@ -17,7 +17,7 @@ struct aggregation;
 struct loop;
 struct store;
 
-/* Works out all roles once before it returns. */
+/* Works out the roles that are on disk before it returns. */
 struct aggregation *aggregation_new(struct store *store, struct loop *loop);
 void aggregation_free(struct aggregation *aggregation);
 

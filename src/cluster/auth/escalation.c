@@ -154,7 +154,9 @@ check_role(const struct grant *g, struct status *st)
 	struct rules wanted;
 	int ret;
 
-	if (has_verb(g, "escalate", g->attr->resource, g->attr->name))
+	/* As for any create, a right by name does not reach a new one. */
+	if (has_verb(g, "escalate", g->attr->resource,
+		     g->old ? g->attr->name : ""))
 		return 0;
 	rules_from_json(&wanted, js_arr_at(g->object, "rules"));
 	ret = check_rules(g, &wanted, st);

@@ -37,6 +37,19 @@ static const char setting[] =
 	"roleRef: {kind: ClusterRole, name: delegate}\n"
 	"subjects: [{kind: User, name: ede}]\n"
 	"---\n"
+	"kind: Role\n"
+	"metadata: {name: one, namespace: w}\n"
+	"rules:\n"
+	"- apiGroups: [rbac.authorization.k8s.io]\n"
+	"  resources: [roles]\n"
+	"  resourceNames: [r]\n"
+	"  verbs: [escalate]\n"
+	"---\n"
+	"kind: RoleBinding\n"
+	"metadata: {name: o, namespace: w}\n"
+	"roleRef: {kind: Role, name: one}\n"
+	"subjects: [{kind: User, name: una}]\n"
+	"---\n"
 	"kind: ClusterRoleBinding\n"
 	"metadata: {name: root}\n"
 	"roleRef: {kind: ClusterRole, name: cluster-admin}\n"
@@ -95,6 +108,8 @@ test_nobody_writes_a_role_with_more_than_he_has(void **state)
 		passes(t, "x system:masters", "create " CLUSTERROLES, more));
 	assert_true(passes(t, "ede", "create " ROLES " in w", more));
 	assert_false(passes(t, "ede", "create " CLUSTERROLES, more));
+	/* The right to escalate one role by name is no right to create it. */
+	assert_false(passes(t, "una", "create " ROLES ":r in w", more));
 }
 
 static void
@@ -146,9 +161,10 @@ test_only_who_has_all_may_gather(void **state)
 
 /* An update from one state to another. */
 static bool
-may_update(struct testauth *t, const char *old, const char *now)
+may_update(struct testauth *t, const char *who, const char *old,
+	   const char *now)
 {
-	AUTO(user_release) struct user *bob = testauth_user("bob");
+	AUTO(user_release) struct user *user = testauth_user(who);
 	AUTO(testauth_ask_done) struct testauth_ask ask;
 	AUTO(js_unref) json_t *before = testauth_yaml(old);
 	AUTO(js_unref) json_t *after = testauth_yaml(now);
@@ -156,7 +172,7 @@ may_update(struct testauth *t, const char *old, const char *now)
 	int ret;
 
 	testauth_ask(&ask, "update " ROLES ":r in w");
-	ret = escalation_check(t->authz, bob, &ask.attr, after, before, &st);
+	ret = escalation_check(t->authz, user, &ask.attr, after, before, &st);
 	status_done(&st);
 	return ret == 0;
 }
@@ -168,21 +184,24 @@ test_the_garbage_collector_may_finish_its_work(void **state)
 
 	testauth_put(t, setting);
 	assert_true(may_update(
-		t,
+		t, "bob",
 		"{metadata: {name: r, finalizers: [a], resourceVersion: '1'}, "
 		"rules: [{apiGroups: [x], resources: [things], verbs: [use]}]}",
 		"{metadata: {name: r, resourceVersion: '2'}, "
 		"rules: [{apiGroups: [x], resources: [things], verbs: "
 		"[use]}]}"));
+	assert_true(may_update(t, "una", "{metadata: {name: r}, rules: []}",
+			       "{metadata: {name: r}, rules: [{apiGroups: [x], "
+			       "resources: [things], verbs: [use]}]}"));
 	assert_false(may_update(
-		t,
+		t, "bob",
 		"{metadata: {name: r}, "
 		"rules: [{apiGroups: [x], resources: [things], verbs: [use]}]}",
 		"{metadata: {name: r, labels: {a: b}}, "
 		"rules: [{apiGroups: [x], resources: [things], verbs: "
 		"[use]}]}"));
 	assert_true(may_update(
-		t,
+		t, "bob",
 		"{metadata: {name: r}, "
 		"rules: [{apiGroups: [x], resources: [things], verbs: [use]}]}",
 		"{metadata: {name: r}, rules: []}"));
