@@ -79,9 +79,8 @@ conn_open(struct conn_context *context)
 		die("out of memory");
 	conn->context = context;
 	conn->fd = socket(context->address->ai_family, SOCK_STREAM, 0);
-	if (conn->fd == -1 ||
-	    connect(conn->fd, context->address->ai_addr,
-		    context->address->ai_addrlen) == -1)
+	if (conn->fd == -1 || connect(conn->fd, context->address->ai_addr,
+				      context->address->ai_addrlen) == -1)
 		die("cannot connect: %m");
 	(void)setsockopt(conn->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	conn->ssl = SSL_new(context->ssl);
@@ -187,8 +186,8 @@ read_head(struct conn *conn, struct head *ret)
 	field = strcasestr(begin, "\r\nContent-Length:");
 	if (field != NULL)
 		ret->length = strtoul(field + 17, NULL, 10);
-	ret->chunked = strcasestr(begin, "\r\nTransfer-Encoding: chunked") !=
-		       NULL;
+	ret->chunked =
+		strcasestr(begin, "\r\nTransfer-Encoding: chunked") != NULL;
 	conn->start = (size_t)(end - conn->data) + 4;
 }
 

@@ -39,9 +39,9 @@ struct run {
 	struct conn_context *context;
 	enum op op;
 	const char *kind;
-	uint64_t end_ns;     /* 0: by count */
-	uint64_t count;      /* operations in all, when by count */
-	uint64_t started;    /* atomically */
+	uint64_t end_ns;  /* 0: by count */
+	uint64_t count;   /* operations in all, when by count */
+	uint64_t started; /* atomically */
 	pthread_barrier_t go;
 };
 
@@ -103,7 +103,7 @@ write_vmim(char *out, size_t size, const char *name, uint64_t stamp,
 		rv, *rv == '\0' ? "" : "\"", name);
 }
 
-/* About 2,400 bytes, with a status as a running machine has it. */
+/* 2,400 bytes, with a status as a running machine has it. */
 static void
 write_vmi(char *out, size_t size, const char *name, uint64_t stamp,
 	  const char *rv)
@@ -135,8 +135,19 @@ write_vmi(char *out, size_t size, const char *name, uint64_t stamp,
 		"\"cloudInitNoCloud\":{\"userData\":\"#cloud-config\\nhostname:"
 		" machine\\nssh_authorized_keys:\\n- ssh-ed25519 AAAAC3NzaC1lZD"
 		"I1NTE5AAAAIExampleExampleExampleExampleExampleExampleEx "
-		"operator@example\\n\"}}]},\"status\":{\"phase\":\"Running\","
-		"\"nodeName\":\"node-17\",\"migrationMethod\":\"LiveMigration\","
+		"operator@example\\npackages:\\n- qemu-guest-agent\\n- "
+		"curl\\n- "
+		"nginx\\nwrite_files:\\n- path: /etc/motd\\n  content: This "
+		"machine belongs to the platform team. Ask them before you "
+		"change anything on it.\\n- path: /etc/issue\\n  content: "
+		"Authorized people only. All activity may be recorded.\\n"
+		"runcmd:\\n- systemctl enable --now qemu-guest-agent\\n- "
+		"systemctl enable --now nginx\\n- curl -fsS "
+		"https://registry.example.org/"
+		"announce?name=machine\\n\"}}]},\"status\":{\"phase\":"
+		"\"Running\","
+		"\"nodeName\":\"node-17\",\"migrationMethod\":"
+		"\"LiveMigration\","
 		"\"migrationTransport\":\"Unix\",\"qosClass\":\"Burstable\","
 		"\"activePods\":{\"0f6d0f3c-93e8-4c2c-8d3f-51b1cbd3d9c4\":"
 		"\"node-17\"},\"conditions\":[{\"type\":\"Ready\",\"status\":"
@@ -315,8 +326,7 @@ run_ops(struct conn_context *context, char **argv)
 	pthread_barrier_wait(&run.go);
 	for (unsigned i = 0; i < n; i++)
 		pthread_join(clients[i].thread, NULL);
-	report_ops(clients, n,
-		   (double)(clock_ns() - start) / (double)NS_PER_S);
+	report_ops(clients, n, (double)(clock_ns() - start) / (double)NS_PER_S);
 }
 
 static void
@@ -365,8 +375,7 @@ run_watchers(void *arg)
 	struct epoll_event events[64];
 
 	for (unsigned i = 0; i < watching->n; i++) {
-		struct epoll_event event = { .events = EPOLLIN,
-					     .data.u32 = i };
+		struct epoll_event event = { .events = EPOLLIN, .data.u32 = i };
 
 		(void)epoll_ctl(epoll, EPOLL_CTL_ADD,
 				conn_fd(watching->conns[i]), &event);
@@ -375,8 +384,7 @@ run_watchers(void *arg)
 		int n = epoll_wait(epoll, events, 64, 100);
 
 		for (int i = 0; i < n; i++) {
-			struct conn *conn =
-				watching->conns[events[i].data.u32];
+			struct conn *conn = watching->conns[events[i].data.u32];
 
 			if (conn_lines(conn, on_line, watching))
 				continue;
@@ -484,8 +492,8 @@ run_watch(struct conn_context *context, char **argv)
 			.context = context,
 			.number = i,
 			.rate = rate / WRITERS,
-			.end_ns = start + (uint64_t)(seconds *
-						     (double)NS_PER_S),
+			.end_ns =
+				start + (uint64_t)(seconds * (double)NS_PER_S),
 		};
 		if (pthread_create(&writers[i].thread, NULL, run_writer,
 				   &writers[i]) != 0)
@@ -497,9 +505,8 @@ run_watch(struct conn_context *context, char **argv)
 	}
 	seconds = (double)(clock_ns() - start) / (double)NS_PER_S;
 	/* What is on its way; each look takes a tenth of a second. */
-	for (int i = 0; i < 100 && watching.events <
-					   (written + WRITERS) * watching.n;
-	     i++)
+	for (int i = 0;
+	     i < 100 && watching.events < (written + WRITERS) * watching.n; i++)
 		(void)usleep(100000);
 	watching.stop = true;
 	pthread_join(thread, NULL);
@@ -515,8 +522,7 @@ main(int argc, char **argv)
 	if (argc < 8)
 		die("usage: kubeload HOST PORT CA CERT KEY "
 		    "ops|list|watch ...");
-	context = conn_context_new(argv[1], argv[2], argv[3], argv[4],
-				   argv[5]);
+	context = conn_context_new(argv[1], argv[2], argv[3], argv[4], argv[5]);
 	if (strcmp(argv[6], "ops") == 0 && argc == 11)
 		run_ops(context, argv + 7);
 	else if (strcmp(argv[6], "list") == 0)
