@@ -42,7 +42,7 @@ struct run {
 	uint64_t end_ns;  /* 0: by count */
 	uint64_t count;   /* operations in all, when by count */
 	uint64_t started; /* atomically */
-	pthread_barrier_t go;
+	pthread_barrier_t ready, go;
 };
 
 struct client {
@@ -224,6 +224,7 @@ run_client(void *arg)
 			die("cannot create: %s", reply.body);
 		read_rv(reply.body, rv, sizeof(rv));
 	}
+	pthread_barrier_wait(&run->ready);
 	pthread_barrier_wait(&run->go);
 	for (uint64_t i = 0; goes_on(run); i++) {
 		uint64_t start = clock_ns();
@@ -307,6 +308,7 @@ run_ops(struct conn_context *context, char **argv)
 						  : OP_GET;
 	if (n == 0 || n > CLIENTS_MAX)
 		die("1 to %d clients", CLIENTS_MAX);
+	pthread_barrier_init(&run.ready, NULL, n + 1);
 	pthread_barrier_init(&run.go, NULL, n + 1);
 	for (unsigned i = 0; i < n; i++) {
 		clients[i] = (struct client){ .run = &run, .number = i };
@@ -316,7 +318,8 @@ run_ops(struct conn_context *context, char **argv)
 				   &clients[i]) != 0)
 			die("cannot start a thread");
 	}
-	/* Nobody looks at it before the barrier opens. */
+	/* All are connected; nobody looks at the end before they may go. */
+	pthread_barrier_wait(&run.ready);
 	if (argv[3][strlen(argv[3]) - 1] == 'x')
 		run.count = strtoull(argv[3], NULL, 10);
 	else
