@@ -91,7 +91,7 @@ check_group(const json_t *crd, struct causes *causes)
 {
 	const char *group = js_str_at(crd, "spec.group");
 	const json_t *notes = js_obj_at(crd, "metadata.annotations");
-	AUTO(free_ptr) char *name = NULL, *wanted = NULL;
+	AUTO(free_ptr) char *name = NULL;
 
 	name = xasprintf("%s.%s", js_str_at(crd, "spec.names.plural"), group);
 	if (!str_equal(name, js_str_at(crd, "metadata.name")))
