@@ -203,8 +203,8 @@ static int
 convert_envelope(const ProtobufCMessage *message, json_t **ret,
 		 struct status *st)
 {
-	const Meta__Unknown *unknown = (const Meta__Unknown *)message;
-	const Meta__TypeMeta *type = unknown->typemeta;
+	const Meta__Envelope *envelope = (const Meta__Envelope *)message;
+	const Meta__TypeMeta *type = envelope->typemeta;
 	const ProtobufCMessageDescriptor *descriptor;
 	AUTO(js_unref) json_t *obj = NULL;
 
@@ -215,10 +215,10 @@ convert_envelope(const ProtobufCMessage *message, json_t **ret,
 		return status_bad_request(st, "Object 'apiVersion' is missing "
 					      "in the protobuf message");
 	descriptor = find_kind(type->apiversion, type->kind);
-	if (descriptor == NULL || !is_empty(unknown->contentencoding))
+	if (descriptor == NULL || !is_empty(envelope->contentencoding))
 		return status_unsupported_media(st, OTHER_TYPES);
 
-	if (unpack(descriptor, &unknown->raw, convert_object, &obj, st) == -1)
+	if (unpack(descriptor, &envelope->raw, convert_object, &obj, st) == -1)
 		return -1;
 	(void)json_object_set_new(obj, "kind", json_string(type->kind));
 	if (json_object_set_new(obj, "apiVersion",
@@ -239,6 +239,6 @@ proto_decode(const uint8_t *data, size_t len, json_t **ret, struct status *st)
 			    "message, expected prefix [107 56 115 0]");
 	body.data = (uint8_t *)(uintptr_t)data + sizeof(magic);
 	body.len = len - sizeof(magic);
-	return unpack(&meta__unknown__descriptor, &body, convert_envelope, ret,
+	return unpack(&meta__envelope__descriptor, &body, convert_envelope, ret,
 		      st);
 }

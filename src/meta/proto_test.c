@@ -369,6 +369,10 @@ test_damaged_objects_are_bad_requests(void **state)
 	assert_int_equal(proto_decode((const uint8_t *)"k8s\0", 4, &obj, &st),
 			 -1);
 	assert_int_equal(st.code, 400);
+	assert_int_equal(proto_decode((const uint8_t *)"k8s\0j", 5, &obj, &st),
+			 -1);
+	assert_string_equal(st.message,
+			    "the Envelope is not a valid protobuf message");
 	assert_int_equal(proto_decode(NULL, 0, &obj, &st), -1);
 	assert_int_equal(st.code, 400);
 }
