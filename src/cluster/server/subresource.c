@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* subresource - binding, token, finalize, log: what is not a part of an object. */
+/* subresource - binding, token, finalize, log: what is no part of an object. */
 
 #include <stdlib.h>
 
