@@ -185,7 +185,7 @@ collect_keys(struct walk *w, struct frame *frame)
 
 	frame->count = json_object_size(frame->value);
 	frame->keys = w->key_count;
-	if (w->key_count + frame->count > w->key_size) {
+	if (w->keys == NULL || w->key_count + frame->count > w->key_size) {
 		w->key_size = (w->key_count + frame->count) * 2;
 		/* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers */
 		w->keys = xrealloc(w->keys, w->key_size * sizeof(w->keys[0]));

@@ -121,7 +121,7 @@ check_subdomain(const char *s, size_t len, const char *part,
 		struct name_faults *faults)
 {
 	check_length(len, NAME_SUBDOMAIN_MAX, part, faults);
-	if (!is_subdomain(s, len))
+	if (!is_subdomain(s, len)) {
 		fault(faults,
 		      "%sa lowercase RFC 1123 subdomain must consist of lower "
 		      "case alphanumeric characters, '-' or '.', and must "
@@ -129,32 +129,35 @@ check_subdomain(const char *s, size_t len, const char *part,
 		      "'example.com', regex used for validation is "
 		      "'" LABEL_FMT "(\\." LABEL_FMT ")*')",
 		      part);
+	}
 }
 
 static void
 check_label(const char *s, size_t len, struct name_faults *faults)
 {
 	check_length(len, NAME_LABEL_MAX, "", faults);
-	if (!is_label(s, len))
+	if (!is_label(s, len)) {
 		fault(faults,
 		      "a lowercase RFC 1123 label must consist of lower case "
 		      "alphanumeric characters or '-', and must start and end "
 		      "with an alphanumeric character (e.g. 'my-name',  or "
 		      "'123-abc', regex used for validation is '" LABEL_FMT
 		      "')");
+	}
 }
 
 static void
 check_dns1035(const char *s, size_t len, struct name_faults *faults)
 {
 	check_length(len, NAME_LABEL_MAX, "", faults);
-	if (!is_label(s, len) || (s[0] >= '0' && s[0] <= '9'))
+	if (!is_label(s, len) || (s[0] >= '0' && s[0] <= '9')) {
 		fault(faults,
 		      "a DNS-1035 label must consist of lower case "
 		      "alphanumeric characters or '-', start with an "
 		      "alphabetic character, and end with an alphanumeric "
 		      "character (e.g. 'my-name',  or 'abc-123', regex used "
 		      "for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')");
+	}
 }
 
 static void
@@ -186,13 +189,14 @@ static void
 check_label_value(const char *s, size_t len, struct name_faults *faults)
 {
 	check_length(len, NAME_LABEL_MAX, "", faults);
-	if (len > 0 && !is_qualified_part(s, len))
+	if (len > 0 && !is_qualified_part(s, len)) {
 		fault(faults,
 		      "a valid label must be an empty string or consist of "
 		      "alphanumeric characters, '-', '_' or '.', and must "
 		      "start and end with an alphanumeric character (e.g. "
 		      "'MyValue',  or 'my_value',  or '12345', regex used for "
 		      "validation is '(" QUALIFIED_FMT ")?')");
+	}
 }
 
 static void
@@ -213,12 +217,13 @@ static void
 check_config_key(const char *s, size_t len, struct name_faults *faults)
 {
 	check_length(len, NAME_SUBDOMAIN_MAX, "", faults);
-	if (!is_config_key(s, len))
+	if (!is_config_key(s, len)) {
 		fault(faults,
 		      "a valid config key must consist of alphanumeric "
 		      "characters, '-', '_' or '.' (e.g. 'key.name',  or "
 		      "'KEY_NAME',  or 'key-name', regex used for validation "
 		      "is '[-._a-zA-Z0-9]+')");
+	}
 	if (strcmp(s, ".") == 0 || strcmp(s, "..") == 0)
 		fault(faults, "must not be '%s'", s);
 	else if (str_has_prefix(s, ".."))

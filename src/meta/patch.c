@@ -46,16 +46,21 @@ go_type(const json_t *value)
 	return "null";
 }
 
+static int
+wrong_type(const json_t *value, const char *wanted, struct status *st)
+{
+	return status_bad_request(st,
+				  "error decoding patch: json: cannot "
+				  "unmarshal %s into Go value of type %s",
+				  go_type(value), wanted);
+}
+
 int
 patch_check_object(const json_t *patch, struct status *st)
 {
 	if (json_is_object(patch))
 		return 0;
-	return status_bad_request(st,
-				  "error decoding patch: json: cannot "
-				  "unmarshal %s into Go value of type "
-				  "map[string]interface {}",
-				  go_type(patch));
+	return wrong_type(patch, "map[string]interface {}", st);
 }
 
 /*
@@ -309,26 +314,19 @@ check_operations(const json_t *ops, struct status *st)
 	json_t *operation;
 
 	if (!json_is_array(ops) && !json_is_null(ops))
-		return status_bad_request(st,
-					  "error decoding patch: json: cannot "
-					  "unmarshal %s into Go value of type "
-					  "[]handlers.jsonPatchOp",
-					  go_type(ops));
-	if (json_array_size(ops) > PATCH_MAX_OPS)
+		return wrong_type(ops, "[]handlers.jsonPatchOp", st);
+	if (json_array_size(ops) > PATCH_MAX_OPS) {
 		return status_set(st, 413, "RequestEntityTooLarge",
 				  "Request entity too large: The allowed "
 				  "maximum operations in a JSON patch is %d, "
 				  "got %zu",
 				  PATCH_MAX_OPS, json_array_size(ops));
+	}
 	json_array_foreach(ops, i, operation)
 	{
 		if (!json_is_object(operation))
-			return status_bad_request(
-				st,
-				"error decoding patch: json: cannot unmarshal "
-				"%s into Go value of type "
-				"handlers.jsonPatchOp",
-				go_type(operation));
+			return wrong_type(operation, "handlers.jsonPatchOp",
+					  st);
 	}
 	return 0;
 }

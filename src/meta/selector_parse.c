@@ -297,6 +297,14 @@ starts_requirement(enum token_kind kind)
 	return kind == TOKEN_IDENTIFIER || kind == TOKEN_NOT;
 }
 
+/* Outside of a requirement. */
+static int
+stray(struct parser *p, struct token found, const char *what)
+{
+	return status_bad_request(p->st, "found '%.*s', expected: %s",
+				  found.len, found.text, what);
+}
+
 static int
 parse(struct parser *p, struct selector *sel)
 {
@@ -307,10 +315,7 @@ parse(struct parser *p, struct selector *sel)
 	if (token.kind == TOKEN_END)
 		return 0;
 	if (!starts_requirement(token.kind))
-		return status_bad_request(p->st,
-					  "found '%.*s', expected: !, "
-					  "identifier, or 'end of string'",
-					  token.len, token.text);
+		return stray(p, token, "!, identifier, or 'end of string'");
 	for (;;) {
 		if (parse_requirement(p, selector_append(sel)) == -1)
 			return -1;
@@ -318,17 +323,10 @@ parse(struct parser *p, struct selector *sel)
 		if (token.kind == TOKEN_END)
 			return 0;
 		if (token.kind != TOKEN_COMMA)
-			return status_bad_request(
-				p->st,
-				"found '%.*s', expected: ',' or 'end of "
-				"string'",
-				token.len, token.text);
+			return stray(p, token, "',' or 'end of string'");
 		token = peek(p, CONTEXT_VALUES);
 		if (!starts_requirement(token.kind))
-			return status_bad_request(
-				p->st,
-				"found '%.*s', expected: identifier after ','",
-				token.len, token.text);
+			return stray(p, token, "identifier after ','");
 	}
 }
 

@@ -13,6 +13,11 @@
 #include "meta/causes.h"
 #include "meta/gofmt.h"
 
+/* The definitions themselves are no macros; see the header. */
+#undef status_set
+#undef status_bad_request
+#undef status_internal
+
 /* What the error of another server may carry on, at most. */
 #define FOREIGN_MAX_CAUSES 100
 
@@ -257,7 +262,7 @@ status_method_not_allowed(struct status *st, const struct gr *gr,
 }
 
 static int
-retry_after(struct status *st, unsigned seconds)
+set_retry(struct status *st, unsigned seconds)
 {
 	st->retry_after = seconds;
 	st->details = json_object();
@@ -268,14 +273,14 @@ retry_after(struct status *st, unsigned seconds)
 }
 
 int
-status_too_many(struct status *st, unsigned seconds, const char *fmt, ...)
+status_too_many(struct status *st, unsigned retry_after, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
 	(void)fill_formatted(st, 429, "TooManyRequests", fmt, ap);
 	va_end(ap);
-	return retry_after(st, seconds);
+	return set_retry(st, retry_after);
 }
 
 int
@@ -288,7 +293,7 @@ status_timeout(struct status *st, const char *fmt, ...)
 	text = xvasprintf(fmt, ap);
 	va_end(ap);
 	(void)status_set(st, 504, "Timeout", "Timeout: %s", text);
-	return retry_after(st, 1);
+	return set_retry(st, 1);
 }
 
 int
