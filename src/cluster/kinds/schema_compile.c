@@ -518,10 +518,33 @@ enter(struct compiler *c, const json_t *node)
 	return true;
 }
 
+/* A default must be what the schema it stands in would take. */
+static void
+check_default(struct compiler *c, const struct schema *schema)
+{
+	AUTO(js_unref) json_t *copy = json_deep_copy(schema->fallback);
+	AUTO(free_ptr) char *field = field_of(c, "default");
+	struct schema_place place = { .key = field };
+	struct unknown unknown = { 0 };
+
+	if (json_is_null(copy) && schema->nullable)
+		return;
+	schema_prune(schema, copy, &unknown);
+	schema_default(schema, copy);
+	if (unknown.count > 0)
+		causes_invalid(c->causes, field, schema->fallback,
+			       "must not have fields that the schema does not "
+			       "know");
+	else
+		schema_validate_at(schema, copy, &place, c->causes);
+	unknown_done(&unknown);
+}
+
 /* NOLINTNEXTLINE(misc-no-recursion): at most DEPTH_MAX deep. */
 static struct schema *
 compile(struct compiler *c, const json_t *node, enum role role)
 {
+	size_t before = causes_count(c->causes);
 	struct schema *schema = pool_find(c, node);
 
 	if (schema != NULL)
@@ -544,6 +567,8 @@ compile(struct compiler *c, const json_t *node, enum role role)
 	}
 	schema->fills |=
 		schema->fallback != NULL || schema->format == FORMAT_QUANTITY;
+	if (schema->fallback != NULL && causes_count(c->causes) == before)
+		check_default(c, schema);
 	c->depth--;
 	pool_add(c, schema);
 	return schema;

@@ -16,6 +16,7 @@
 #include "base/js.h"
 #include "cluster/kinds/format.h"
 
+struct causes;
 struct pattern;
 struct schema;
 
@@ -92,6 +93,11 @@ struct schema_place {
 char *schema_place_text(const struct schema_place *place);
 /* The same without indexes: "spec.a.b". */
 char *schema_place_names(const struct schema_place *place);
+
+/* schema_validate() of a value that stands somewhere. */
+void schema_validate_at(const struct schema *schema, const json_t *value,
+			const struct schema_place *place,
+			struct causes *causes);
 
 /* NULL if the schema does not name it. */
 const struct schema_prop *schema_prop_find(const struct schema *schema,

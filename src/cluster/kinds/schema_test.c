@@ -302,6 +302,14 @@ test_a_schema_that_is_not_structural_is_refused(void **state)
 		       SPEC "[a].uniqueItems: Forbidden: uniqueItems cannot be "
 			    "set to true since the runtime complexity becomes "
 			    "quadratic");
+	assert_refused("a: {type: integer, default: x}",
+		       SPEC "[a].default: Invalid value: \"string\": " SPEC
+			    "[a].default in body must be of type integer: "
+			    "\"string\"");
+	assert_refused("a: {type: object, default: {x: 1}}",
+		       SPEC "[a].default: Invalid value: "
+			    "map[string]interface {}{\"x\":1}: must not have "
+			    "fields that the schema does not know");
 #undef SPEC
 }
 

@@ -450,16 +450,24 @@ validate(struct validation *v, const struct schema *schema, const json_t *value,
 		validate_rules(v, schema->rules, value, place);
 }
 
+void
+schema_validate_at(const struct schema *schema, const json_t *value,
+		   const struct schema_place *place, struct causes *causes)
+{
+	struct validation v = { .causes = causes };
+
+	validate(&v, schema, value, place);
+	if (v.steps > STEPS_MAX)
+		causes_forbidden(causes, "<nil>",
+				 "the object is too large for its schema");
+}
+
 int
 schema_validate(const struct schema *schema, const json_t *obj,
 		struct causes *causes)
 {
-	struct validation v = { .causes = causes };
 	size_t before = causes_count(causes);
 
-	validate(&v, schema, obj, NULL);
-	if (v.steps > STEPS_MAX)
-		causes_forbidden(causes, "<nil>",
-				 "the object is too large for its schema");
+	schema_validate_at(schema, obj, NULL, causes);
 	return causes_count(causes) == before ? 0 : -1;
 }
