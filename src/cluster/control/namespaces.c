@@ -5,9 +5,10 @@
  * deleted, of every kind, then takes the finalizer "kubernetes" from it, which
  * lets it go.
  *
- * What has finalizers stays for a while. It is not deleted again for each of
- * its neighbours that goes: the content is only counted then, and asked to go
- * once more every PASS_MS, at first more often.
+ * Objects are deleted one by one and a portion at a time, so that others are
+ * served in between however much there is. What has finalizers, or is a pod on
+ * a node, stays for a while: it was told to go and is only counted from then
+ * on, whenever something of the namespace disappears.
  */
 
 #include <stdlib.h>
@@ -33,9 +34,10 @@
 #define NAMESPACE_USER "system:serviceaccount:kube-system:namespace-controller"
 #define FINALIZER "kubernetes"
 #define PARALLEL 8
-#define PASS_MS 5000U
-#define FIRST_PASS_MS 1000U
-#define FIRST_PASSES 3
+#define PORTION 32
+/* How often the rest is looked through, and its state written down. */
+#define LOOK_MS 5000U
+#define FIRST_LOOK_MS 500U
 /* So many objects are asked for their finalizers, for the condition. */
 #define FINALIZERS_LOOKED_AT 1000
 
@@ -43,8 +45,11 @@
 struct ending {
 	struct map_node node;
 	char *name;
-	unsigned passes;    /* how often its content was told to go */
-	uint64_t passed_ms; /* the last time */
+	/* How far deleting has come: the kind and the object. NULL: it has not
+	 * begun, or has come to the end. */
+	char *group, *plural, *after;
+	bool told;        /* it has come to the end once */
+	uint64_t look_ms; /* then: when to go through the rest again */
 };
 
 struct namespaces {
@@ -65,9 +70,22 @@ find(const struct namespaces *n, const char *name)
 }
 
 static void
+set_cursor(struct ending *ending, const struct kind *kind,
+	   const struct object *obj)
+{
+	free(ending->group);
+	free(ending->plural);
+	free(ending->after);
+	ending->group = kind == NULL ? NULL : xstrdup(kind->group);
+	ending->plural = kind == NULL ? NULL : xstrdup(kind->plural);
+	ending->after = obj == NULL ? NULL : object_key(obj);
+}
+
+static void
 forget(struct namespaces *n, struct ending *ending)
 {
 	map_remove(&n->endings, &ending->node);
+	set_cursor(ending, NULL, NULL);
 	free(ending->name);
 	free(ending);
 }
@@ -76,7 +94,6 @@ forget(struct namespaces *n, struct ending *ending)
 
 struct content {
 	const char *name;
-	struct task *task; /* NULL: only counting */
 	size_t total;
 	size_t looked_at;
 	json_t *remaining;  /* NULL: not asked for */
@@ -120,19 +137,13 @@ count_finalizers(struct content *content, const struct kind *kind)
 	objects_unref(list, count);
 }
 
-static void
-delete_kind(struct content *content, const struct kind *kind)
+/* Whether objects of the kind, and not of another form of it, can be in a
+ * namespace. */
+static bool
+has_content(const struct kind *kind)
 {
-	AUTO(free_ptr) char *path = api_path(kind, content->name, NULL);
-
-	task_send(content->task,
-		  &(struct api_call){
-			  .method = "DELETE",
-			  .path = path,
-			  .body = json_pack("{s:s,s:s,s:s}", "kind",
-					    "DeleteOptions", "apiVersion", "v1",
-					    "propagationPolicy", "Background"),
-		  });
+	return kind->namespaced && kind->collection != NULL &&
+	       kind->storage_kind == kind;
 }
 
 static bool
@@ -141,8 +152,7 @@ visit_kind(struct kind *kind, void *arg)
 	struct content *content = arg;
 	size_t count;
 
-	if (!kind->namespaced || kind->collection == NULL ||
-	    kind->storage_kind != kind)
+	if (!has_content(kind))
 		return true;
 	count = store_count(kind->collection, content->name);
 	if (count == 0)
@@ -156,8 +166,6 @@ visit_kind(struct kind *kind, void *arg)
 		if (content->looked_at <= FINALIZERS_LOOKED_AT)
 			count_finalizers(content, kind);
 	}
-	if (content->task != NULL)
-		delete_kind(content, kind);
 	return true;
 }
 
@@ -170,12 +178,60 @@ count_content(struct namespaces *n, const char *name)
 	return content.total;
 }
 
-static void
-delete_content(struct namespaces *n, struct task *task)
-{
-	struct content content = { .name = task->key, .task = task };
+struct deletion {
+	struct ending *ending;
+	struct task *task;
+	size_t sent;
+};
 
-	registry_each(n->registry, visit_kind, &content);
+static void
+delete_object(struct task *task, const struct kind *kind,
+	      const struct object *obj)
+{
+	AUTO(free_ptr)
+	char *path = api_path(kind, obj->namespace_, obj->name);
+
+	task_send(task,
+		  &(struct api_call){
+			  .method = "DELETE",
+			  .path = path,
+			  .body = json_pack("{s:s,s:s,s:{s:s},s:s}", "kind",
+					    "DeleteOptions", "apiVersion", "v1",
+					    "preconditions", "uid", obj->uid,
+					    "propagationPolicy", "Background"),
+		  });
+}
+
+/* From where the last portion ended; false when this one is complete. */
+static bool
+delete_kind(struct kind *kind, void *arg)
+{
+	struct deletion *d = arg;
+	struct ending *ending = d->ending;
+	struct object **list;
+	size_t count;
+	int order = 1;
+
+	if (!has_content(kind))
+		return true;
+	if (ending->plural != NULL) {
+		order = strcmp(kind->group, ending->group);
+		if (order == 0)
+			order = strcmp(kind->plural, ending->plural);
+	}
+	if (order < 0)
+		return true;
+	count = store_list(kind->collection, ending->name,
+			   order == 0 ? ending->after : NULL, 0, &list);
+	for (size_t i = 0; i < count && d->sent < PORTION; i++) {
+		if (list[i]->deleting)
+			continue;
+		delete_object(d->task, kind, list[i]);
+		if (++d->sent == PORTION)
+			set_cursor(ending, kind, list[i]);
+	}
+	objects_unref(list, count);
+	return d->sent < PORTION;
 }
 
 static void
@@ -233,22 +289,30 @@ finalize(struct task *task, json_t *ns)
 			});
 }
 
+/* Tells the next portion to go, or looks at what has not gone. */
 static void
-make_pass(struct namespaces *n, struct ending *ending, struct task *task,
-	  const json_t *ns)
+empty(struct namespaces *n, struct ending *ending, struct task *task,
+      const json_t *ns)
 {
-	uint64_t every =
-		ending->passes < FIRST_PASSES ? FIRST_PASS_MS : PASS_MS;
+	struct deletion d = { .ending = ending, .task = task };
 	uint64_t now = loop_now_ms();
 
-	worker_add_after(n->worker, ending->name, every);
-	if (ending->passes > 0 && now - ending->passed_ms < every)
+	if (ending->told && now < ending->look_ms) {
+		worker_add_after(n->worker, ending->name,
+				 ending->look_ms - now);
 		return;
-	/* What is there after having been told to go. */
-	if (ending->passes++ > 0)
+	}
+	registry_each(n->registry, delete_kind, &d);
+	if (d.sent == PORTION) {
+		task->again = true;
+		return;
+	}
+	set_cursor(ending, NULL, NULL);
+	if (ending->told)
 		report(n, task, ns);
-	ending->passed_ms = now;
-	delete_content(n, task);
+	ending->look_ms = now + (ending->told ? LOOK_MS : FIRST_LOOK_MS);
+	ending->told = true;
+	worker_add_after(n->worker, ending->name, ending->look_ms - now);
 }
 
 static void
@@ -270,7 +334,7 @@ work(const char *name, void *arg)
 	if (count_content(n, name) == 0)
 		finalize(task, ns);
 	else
-		make_pass(n, ending, task, ns);
+		empty(n, ending, task, ns);
 	task_close(task);
 }
 

@@ -298,8 +298,10 @@ on_reserved(int code, const json_t *answer, void *arg)
 
 			(void)view_set_volume(s->context->view, json);
 		}
-		if (w != NULL && w->state == STATE_PARKED)
+		if (w != NULL && w->state == STATE_PARKED) {
+			w->tries++;
 			rest(s, w);
+		}
 		plan(s);
 	}
 	errand_free(e);
@@ -410,15 +412,19 @@ try_pod(struct scheduler *s, struct waiting *w)
 	choose_node(s->context->view, pod, s->turn++, &choice);
 	switch (choice.kind) {
 	case CHOICE_NODE:
-		if (choice.volume_count > 0)
-			prepare_volumes(s, pod, &choice);
-		else
+		if (choice.volume_count == 0) {
 			bind(s, w, pod, choice.node);
+			break;
+		}
+		/* No failure: it goes on as soon as they are bound. */
+		w->tries = 0;
+		prepare_volumes(s, pod, &choice);
 		break;
 	case CHOICE_NONE:
 		report_failure(s, pod, choice.message);
 		break;
 	case CHOICE_WAIT:
+		w->tries = 0;
 		break;
 	}
 	choice_done(&choice);
