@@ -8,9 +8,10 @@
 
 #include "base/mem.h"
 
-/* Where numbers change to an exponent, as in Go and in JavaScript. */
+/* Where numbers change to an exponent, as in Go and in JavaScript; but whole
+ * ones already where they cannot be read as integers any more. */
 #define EXPONENT_BELOW 1e-6
-#define EXPONENT_FROM 1e21
+#define EXPONENT_FROM 0x1p63
 #define INSERTION_SORT_MAX 16
 
 /* A container that is being written. */
@@ -69,12 +70,14 @@ js_number_text(double number, char text[JS_NUMBER_SIZE])
 	char *exponent;
 	int decimals = -1; /* behind the first digit */
 
+	if (number == 0.0) /* or -0.0 */
+		return memcpy(text, "0", sizeof("0"));
 	do {
 		(void)snprintf(digits, sizeof(digits), "%.*e", ++decimals,
 			       number);
 	} while (decimals < 16 && strtod(digits, NULL) != number);
 	exponent = strchr(digits, 'e');
-	if (number == 0.0 || (size >= EXPONENT_BELOW && size < EXPONENT_FROM)) {
+	if (size >= EXPONENT_BELOW && size < EXPONENT_FROM) {
 		decimals -= (int)strtol(exponent + 1, NULL, 10);
 		if (decimals <= 0)
 			return write_whole(digits, -decimals, text);

@@ -69,7 +69,7 @@ test_scalars_mean_what_they_mean_to_kubectl(void **state)
 		{ "1e400", "\"1e400\"" },
 		{ "9223372036854775807", "9223372036854775807" },
 		{ "-9223372036854775808", "-9223372036854775808" },
-		{ "9223372036854775808", "9223372036854776000" },
+		{ "9223372036854775808", "9.223372036854776e+18" },
 		{ "2026-11-16", "\"2026-11-16\"" },
 		{ "2026-11-16T03:48:24Z", "\"2026-11-16T03:48:24Z\"" },
 		{ "12:30:45", "\"12:30:45\"" },
@@ -155,12 +155,13 @@ test_what_grows_by_aliases_is_refused(void **state)
 
 	(void)state;
 	(void)buf_append_str(&text, "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
-	for (int i = 1; i < 10; i++)
+	for (int i = 1; i < 10; i++) {
 		(void)buf_printf(&text,
 				 "a%d: &a%d [*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,"
 				 "*a%d,*a%d,*a%d,*a%d]\n",
 				 i, i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1,
 				 i - 1, i - 1, i - 1, i - 1);
+	}
 	check_error((const char *)text.data,
 		    "error converting YAML to JSON: yaml: document contains "
 		    "excessive aliasing");
