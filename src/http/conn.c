@@ -31,6 +31,14 @@ is_waiting(const struct conn *c)
 	       c->in.len == c->in_used;
 }
 
+static struct conn_queue *
+queue_of(const struct conn *c)
+{
+	if (c->state == CONN_HANDSHAKE)
+		return &c->server->shaking;
+	return is_waiting(c) ? &c->server->idle : NULL;
+}
+
 static bool
 is_streaming(const struct conn *c)
 {
@@ -155,7 +163,7 @@ settle(struct conn *c)
 		conn_break(c, true);
 	set_interest(c);
 	set_timer(c);
-	server_set_idle(c, is_waiting(c));
+	server_set_queue(c, queue_of(c));
 }
 
 void
@@ -478,6 +486,7 @@ conn_new(struct http_server *server, int fd, const char *remote)
 	struct conn *c = xmalloc0(sizeof(*c));
 
 	c->server = server;
+	c->accepted_ms = loop_now_ms();
 	c->fd = fd;
 	/* One write is one record is all there is to send: nothing to gather.
 	 */

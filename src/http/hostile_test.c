@@ -477,6 +477,27 @@ test_without_idle_ones_newcomers_wait(void **state)
 }
 
 static void
+test_half_open_connections_make_room(void **state)
+{
+	struct testweb_client many[7];
+	struct testweb_client ninth;
+
+	(void)state;
+	for (int i = 0; i < 7; i++)
+		testweb_connect(&web, &many[i], NULL);
+	while (stats()->connections < 8)
+		testweb_turn(&web);
+	/* All eight never begin their handshake; a ninth gets in. */
+	testweb_connect(&web, &ninth, NULL);
+	testweb_get(&ninth, "/hello");
+	testweb_expect(&ninth, "hello");
+	assert_int_equal(stats()->evicted, 1);
+	testweb_disconnect(&ninth);
+	for (int i = 0; i < 7; i++)
+		testweb_disconnect(&many[i]);
+}
+
+static void
 test_clients_come_and_go_at_any_moment(void **state)
 {
 	static const char text[] = "POST /echo HTTP/1.1\r\nHost: h\r\n"
@@ -532,6 +553,7 @@ main(void)
 		TEST(test_junk_instead_of_tls_ends_the_connection),
 		TEST_PATIENT(test_the_longest_idle_makes_room),
 		TEST_PATIENT(test_without_idle_ones_newcomers_wait),
+		TEST_PATIENT(test_half_open_connections_make_room),
 		TEST(test_clients_come_and_go_at_any_moment),
 	};
 

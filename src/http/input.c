@@ -21,7 +21,7 @@ dispatch(struct conn *c)
 
 	c->in_body = false;
 	c->state = CONN_ANSWERING;
-	server_set_idle(c, false);
+	server_set_queue(c, NULL);
 	req->pub.body = (const char *)req->body.data;
 	req->pub.body_len = req->body.len;
 	s->stats.requests++;

@@ -49,6 +49,8 @@ struct loop_timer;
 /* After the last answer: for the client to read it and close. */
 #define HTTP_LINGER_MS 2000
 #define HTTP_LINGER_BYTES (32UL * 1024 * 1024)
+/* A handshake that takes longer makes room for newcomers. */
+#define HTTP_SHAKING_MS 1000
 /* Requests of one connection that are handled before others get their turn. */
 #define HTTP_TURN_REQUESTS 16
 
@@ -89,12 +91,15 @@ enum conn_wait {
 	CONN_WAIT_LINGER,
 };
 
+TAILQ_HEAD(conn_queue, conn);
+LIST_HEAD(conn_list, conn);
+
 struct conn {
 	struct http_server *server;
 	LIST_ENTRY(conn) all;
-	TAILQ_ENTRY(conn) idle;    /* while is_idle; the longest idle first */
+	TAILQ_ENTRY(conn) waiting;
+	struct conn_queue *queue;  /* of those that wait for their client */
 	TAILQ_ENTRY(conn) pending; /* while is_pending: for the kick */
-	bool is_idle;
 	bool is_pending;
 
 	enum conn_state state;
@@ -109,6 +114,7 @@ struct conn {
 	/* Someone above on the stack uses it: it is not freed. */
 	unsigned busy;
 
+	uint64_t accepted_ms;
 	int fd; /* -1: only kept for its request, the server may be gone */
 	struct loop_io *io;
 	struct loop_timer *timer;
@@ -130,9 +136,6 @@ struct conn {
 	size_t lingered; /* bytes */
 };
 
-LIST_HEAD(conn_list, conn);
-TAILQ_HEAD(conn_queue, conn);
-
 struct http_server {
 	struct loop *loop;
 	struct tls_https *tls;
@@ -146,7 +149,8 @@ struct http_server {
 	bool full;
 
 	struct conn_list conns;
-	struct conn_queue idle;
+	struct conn_queue idle;    /* between requests, the longest first */
+	struct conn_queue shaking; /* in handshakes, the oldest first */
 	struct conn_queue pending;
 	struct loop_timer *kick;
 	bool kick_now;     /* the kick is due at once, not at the next round */
@@ -166,8 +170,8 @@ struct http_server {
 
 /* Has conn looked at by conn_run(): at once, or with the next round. */
 void server_kick(struct conn *conn, bool now);
-/* Keeps the list of idle connections. */
-void server_set_idle(struct conn *conn, bool idle);
+/* Puts conn at the end of a queue, unless it is there; NULL: none. */
+void server_set_queue(struct conn *conn, struct conn_queue *queue);
 /* Takes conn out of all lists. */
 void server_forget(struct conn *conn);
 

@@ -67,13 +67,20 @@ remote_text(const struct sockaddr_storage *addr, char *buf, size_t size)
 	}
 }
 
-/* Makes room by ending the connection that has been idle longest. */
+/*
+ * Makes room by ending the connection that has been idle longest, or one that
+ * pretends to shake hands.
+ */
 static bool
-evict_idle(struct http_server *s)
+evict(struct http_server *s)
 {
 	struct conn *conn = TAILQ_FIRST(&s->idle);
 
 	if (conn == NULL)
+		conn = TAILQ_FIRST(&s->shaking);
+	if (conn == NULL ||
+	    (conn->queue == &s->shaking &&
+	     loop_now_ms() - conn->accepted_ms < HTTP_SHAKING_MS))
 		return false;
 	s->stats.evicted++;
 	conn_cut(conn, false);
@@ -98,7 +105,8 @@ on_rested(void *arg)
 {
 	struct http_server *s = arg;
 
-	if (s->listen_io != NULL && !s->full)
+	s->full = false;
+	if (s->listen_io != NULL)
 		loop_io_want(s->listen_io, LOOP_READ);
 }
 
@@ -111,10 +119,10 @@ accept_one(struct http_server *s)
 	char remote[sizeof(((struct conn *)NULL)->remote)];
 	int fd;
 
-	if (is_at_limit(s) && !evict_idle(s)) {
+	if (is_at_limit(s) && !evict(s)) {
 		/* Until one ends or is idle: accept_again(). */
 		s->full = true;
-		loop_io_want(s->listen_io, 0);
+		rest(s);
 		return false;
 	}
 	fd = accept4(s->listen_fd, (struct sockaddr *)&addr, &len,
@@ -123,7 +131,7 @@ accept_one(struct http_server *s)
 		return true;
 	if (fd == -1) {
 		/* Short of descriptors or memory: let others give some back. */
-		if (errno != EAGAIN && !evict_idle(s))
+		if (errno != EAGAIN && !evict(s))
 			rest(s);
 		return false;
 	}
@@ -185,6 +193,7 @@ http_server_new(const struct http_config *config)
 	s->arg = config->arg;
 	LIST_INIT(&s->conns);
 	TAILQ_INIT(&s->idle);
+	TAILQ_INIT(&s->shaking);
 	TAILQ_INIT(&s->pending);
 	s->kick = loop_timer_new(s->loop, on_kick, s);
 	s->accept_timer = loop_timer_new(s->loop, on_rested, s);
@@ -243,7 +252,7 @@ http_server_drain(struct http_server *s, void (*done)(void *arg), void *arg)
 	s->drained_arg = arg;
 	for (conn = LIST_FIRST(&s->conns); conn != NULL; conn = next) {
 		next = LIST_NEXT(conn, all);
-		if (conn->is_idle || conn->state == CONN_HANDSHAKE)
+		if (conn->queue != NULL)
 			conn_cut(conn, false);
 	}
 	s->kick_now = true;
@@ -284,24 +293,24 @@ accept_again(struct http_server *s)
 	if (!s->full || s->listen_io == NULL)
 		return;
 	s->full = false;
-	if (!loop_timer_running(s->accept_timer))
-		loop_io_want(s->listen_io, LOOP_READ);
+	loop_timer_stop(s->accept_timer);
+	loop_io_want(s->listen_io, LOOP_READ);
 }
 
 void
-server_set_idle(struct conn *conn, bool idle)
+server_set_queue(struct conn *conn, struct conn_queue *queue)
 {
 	struct http_server *s = conn->server;
 
-	if (conn->is_idle == idle)
+	if (conn->queue == queue)
 		return;
-	conn->is_idle = idle;
-	if (idle) {
-		TAILQ_INSERT_TAIL(&s->idle, conn, idle);
+	if (conn->queue != NULL)
+		TAILQ_REMOVE(conn->queue, conn, waiting);
+	conn->queue = queue;
+	if (queue != NULL)
+		TAILQ_INSERT_TAIL(queue, conn, waiting);
+	if (queue == &s->idle)
 		accept_again(s);
-	} else {
-		TAILQ_REMOVE(&s->idle, conn, idle);
-	}
 }
 
 void
@@ -309,7 +318,7 @@ server_forget(struct conn *conn)
 {
 	struct http_server *s = conn->server;
 
-	server_set_idle(conn, false);
+	server_set_queue(conn, NULL);
 	if (conn->is_pending)
 		TAILQ_REMOVE(&s->pending, conn, pending);
 	conn->is_pending = false;
