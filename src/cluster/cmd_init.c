@@ -111,7 +111,9 @@ command_kubeconfig(int argc, char **argv)
 	who = (struct home_user){ user, names, (unsigned)days };
 	if (home_open(dir, &home, &err) == -1)
 		return command_error(&err, COMMAND_FAILED);
-	status = home_kubeconfig(&home, &who, &text, &err);
+	status = home_find_server(&home, &err);
+	if (status == 0)
+		status = home_kubeconfig(&home, &who, &text, &err);
 	home_done(&home);
 	if (status == -1)
 		return command_error(&err, COMMAND_FAILED);

@@ -116,7 +116,7 @@ serve(const struct serve_options *options, struct err *err)
 	service.loop = config.loop = loop_new();
 	config.home = &home;
 	service.cluster = cluster_start(&config, err);
-	if (service.cluster != NULL && home_write_admin(&home, err) == 0) {
+	if (service.cluster != NULL && home_record_server(&home, err) == 0) {
 		announce(&home);
 		log_info(NULL, "serving at %s port %u", home.address, port);
 		run(&service);

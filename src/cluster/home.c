@@ -26,6 +26,7 @@
 
 #define SETTINGS_FILE "cluster.json"
 #define ADMIN_FILE "admin.kubeconfig"
+#define SERVING_FILE "serving.json"
 
 static int
 make_dir(const char *path, struct err *err)
@@ -161,34 +162,6 @@ write_settings(int dir_fd, const struct home_settings *settings,
 
 	json_decref(json);
 	return write_text(dir_fd, SETTINGS_FILE, text, 0644, err);
-}
-
-int
-home_init(const char *dir, const struct home_settings *settings,
-	  struct err *err)
-{
-	AUTO(free_ptr) char *pki = xasprintf("%s/pki", dir);
-	AUTO(free_ptr) char *mark = xasprintf("%s/" SETTINGS_FILE, dir);
-	AUTO(close_fd) int dir_fd = -1;
-	AUTO(close_fd) int pki_fd = -1;
-	struct home home;
-	int r;
-
-	if (access(mark, F_OK) == 0)
-		return err_set(err, ERR_EXISTS,
-			       "'%s' has a cluster already; its keys are kept",
-			       dir);
-	/* The settings last: without them there is no cluster yet. */
-	if (make_dir(dir, err) == -1 || make_dir(pki, err) == -1 ||
-	    open_dir(dir, &dir_fd, err) == -1 ||
-	    open_dir(pki, &pki_fd, err) == -1 ||
-	    make_keys(pki_fd, settings, err) == -1 ||
-	    write_settings(dir_fd, settings, err) == -1 ||
-	    home_open(dir, &home, err) == -1)
-		return -1;
-	r = home_write_admin(&home, err);
-	home_done(&home);
-	return r;
 }
 
 static int
@@ -349,8 +322,8 @@ home_kubeconfig(const struct home *home, const struct home_user *user,
 	return 0;
 }
 
-int
-home_write_admin(const struct home *home, struct err *err)
+static int
+write_admin(const struct home *home, struct err *err)
 {
 	static const char *const groups[] = { "system:masters", NULL };
 	const struct home_user admin = { .name = "kubernetes-admin",
@@ -366,4 +339,60 @@ home_write_admin(const struct home *home, struct err *err)
 	r = write_text(dir_fd, ADMIN_FILE, text, 0600, err);
 	wipe(text);
 	return r;
+}
+
+int
+home_init(const char *dir, const struct home_settings *settings,
+	  struct err *err)
+{
+	AUTO(free_ptr) char *pki = xasprintf("%s/pki", dir);
+	AUTO(free_ptr) char *mark = xasprintf("%s/" SETTINGS_FILE, dir);
+	AUTO(close_fd) int dir_fd = -1;
+	AUTO(close_fd) int pki_fd = -1;
+	struct home home;
+	int r;
+
+	if (access(mark, F_OK) == 0)
+		return err_set(err, ERR_EXISTS,
+			       "'%s' has a cluster already; its keys are kept",
+			       dir);
+	/* The settings last: without them there is no cluster yet. */
+	if (make_dir(dir, err) == -1 || make_dir(pki, err) == -1 ||
+	    open_dir(dir, &dir_fd, err) == -1 ||
+	    open_dir(pki, &pki_fd, err) == -1 ||
+	    make_keys(pki_fd, settings, err) == -1 ||
+	    write_settings(dir_fd, settings, err) == -1 ||
+	    home_open(dir, &home, err) == -1)
+		return -1;
+	r = write_admin(&home, err);
+	home_done(&home);
+	return r;
+}
+
+int
+home_record_server(const struct home *home, struct err *err)
+{
+	AUTO(free_ptr)
+	char *text = xasprintf("{\"port\":%" PRIu64 "}\n", home->port);
+	AUTO(close_fd) int dir_fd = -1;
+
+	if (open_dir(home->dir, &dir_fd, err) == -1 ||
+	    write_text(dir_fd, SERVING_FILE, text, 0644, err) == -1)
+		return -1;
+	return write_admin(home, err);
+}
+
+int
+home_find_server(struct home *home, struct err *err)
+{
+	AUTO(free_ptr) char *text = NULL;
+	AUTO(js_unref) json_t *json = NULL;
+
+	if (read_file(home, SERVING_FILE, &text, err) == -1)
+		return err->kind == ERR_NOT_FOUND ? 0 : -1;
+	json = js_parse(text, strlen(text), err);
+	if (json == NULL ||
+	    js_get_u64(json, "port", 1, UINT16_MAX, &home->port, err) == -1)
+		return err_prefix(err, "'%s/" SERVING_FILE "'", home->dir);
+	return 0;
 }

@@ -14,6 +14,7 @@
  *				what the server shows to aggregated servers
  *	pki/sa.key		signs the tokens of ServiceAccounts
  *	admin.kubeconfig	user kubernetes-admin, group system:masters
+ *	serving.json		the port that the server has got
  *	state.db		see store/store.h
  *
  * Private keys and the kubeconfig are for their owner alone.
@@ -72,7 +73,13 @@ struct home_user {
 int home_kubeconfig(const struct home *home, const struct home_user *user,
 		    char **ret_text, struct err *err);
 
-/* Writes admin.kubeconfig anew, for the port the server has got. */
-int home_write_admin(const struct home *home, struct err *err);
+/*
+ * To be called when home->port is the port the server has got: notes it for
+ * home_find_server(), and writes admin.kubeconfig anew.
+ */
+int home_record_server(const struct home *home, struct err *err);
+
+/* Sets home->port to where the server is, or was when it last ran. */
+int home_find_server(struct home *home, struct err *err);
 
 #endif

@@ -80,9 +80,7 @@ class Cluster:
         if token or anonymous:
             parts = {k: parts[k] for k in ("server", "ca_file")}
             parts["token"] = token
-        client = Api(parts["server"], parts["ca_file"],
-                     parts.get("cert_file"), parts.get("key_file"),
-                     parts.get("token"))
+        client = Api(**parts)
         self.apis.append(client)
         return client
 
@@ -93,14 +91,8 @@ class Cluster:
              *[f"--group={g}" for g in groups]],
             check=True, stdout=subprocess.PIPE).stdout
         fd, path = tempfile.mkstemp(dir=self.scratch, suffix=".kubeconfig")
-        text = out.decode()
-        # init was told port 0: the real one is in the administrator's.
-        with open(self.kubeconfig, encoding="utf-8") as file:
-            server = next(line for line in file if "server:" in line)
-        lines = [server if "server:" in line else line
-                 for line in text.splitlines(keepends=True)]
-        with os.fdopen(fd, "w") as file:
-            file.writelines(lines)
+        with os.fdopen(fd, "wb") as file:
+            file.write(out)
         return path
 
     def kubectl_raw(self, *arguments, stdin=None, kubeconfig=None,
