@@ -34,8 +34,8 @@ void subresource_run(struct call *call);
 void eviction_run(struct call *call);
 
 /*
- * Runs the admission gates for a body that is not the object itself (a
- * Binding, an Eviction), then finish, or fails the call.
+ * Runs the node restrictions and the admission gates for a body that is not
+ * the object itself (a Binding, an Eviction), then finish, or fails the call.
  */
 void subresource_admit(struct call *call, void (*finish)(struct call *call));
 

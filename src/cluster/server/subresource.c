@@ -55,12 +55,35 @@ mutated(int result, struct status *st, void *arg)
 		pass_gate(result, st, arg);
 }
 
+/* What a node may do, beyond what the authorizer has seen. */
+static int
+check_node(struct call *call)
+{
+	struct attributes attr = {
+		.is_resource = true,
+		.verb = "create",
+		.group = call->info.group,
+		.version = call->info.version,
+		.resource = call->info.resource,
+		.subresource = call->info.subresource,
+		.namespace_ = call->info.namespace_,
+		.name = call->info.name,
+	};
+
+	return noderestriction_admit(call->parts->authz, call->user, &attr,
+				     call->body, NULL, &call->st);
+}
+
 void
 subresource_admit(struct call *call, void (*finish)(struct call *call))
 {
-	struct gate *gate = xmalloc0(sizeof(*gate));
 	json_t *warnings = call->admit.warnings;
+	struct gate *gate;
 
+	if (check_node(call) == -1) {
+		call_fail(call);
+		return;
+	}
 	json_decref(call->admit.options);
 	call->admit = (struct admission_request){
 		.op = ADMISSION_CREATE,
@@ -76,6 +99,7 @@ subresource_admit(struct call *call, void (*finish)(struct call *call))
 		.options = json_pack("{s:s, s:s}", "kind", "CreateOptions",
 				     "apiVersion", "meta.k8s.io/v1"),
 	};
+	gate = xmalloc0(sizeof(*gate));
 	*gate = (struct gate){ call, finish };
 	admission_mutate(call->parts->admission, &call->admit, mutated, gate);
 }
@@ -222,31 +246,12 @@ binding_run(struct call *call)
 	subresource_admit(call, finish_binding);
 }
 
-static int
-check_token_writer(struct call *call)
-{
-	struct attributes attr = {
-		.is_resource = true,
-		.verb = "create",
-		.group = call->info.group,
-		.version = call->info.version,
-		.resource = call->info.resource,
-		.subresource = call->info.subresource,
-		.namespace_ = call->info.namespace_,
-		.name = call->info.name,
-	};
-
-	return noderestriction_admit(call->parts->authz, call->user, &attr,
-				     call->body, NULL, &call->st);
-}
-
 static void
 token_run(struct call *call)
 {
 	json_t *answer;
 
-	if (decode(call, "TokenRequest") == -1 ||
-	    check_token_writer(call) == -1 ||
+	if (decode(call, "TokenRequest") == -1 || check_node(call) == -1 ||
 	    tokens_request(call->parts->tokens, call->info.namespace_,
 			   call->info.name, call->body, &answer,
 			   &call->st) == -1) {
