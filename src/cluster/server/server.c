@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -125,6 +126,10 @@ authorize(struct call *call)
 {
 	const struct info *info = &call->info;
 	const char *fields = query_get(&call->query, "fieldSelector");
+	/* Rules speak of "proxy", whatever path comes after it. */
+	AUTO(free_ptr)
+	char *subresource =
+		xstrndup(info->subresource, strcspn(info->subresource, "/"));
 	struct attributes attr = {
 		.is_resource = info->is_resource,
 		.verb = info->is_resource ? verb_name(info->verb)
@@ -132,7 +137,7 @@ authorize(struct call *call)
 		.group = info->group,
 		.version = info->version,
 		.resource = info->resource,
-		.subresource = info->subresource,
+		.subresource = subresource,
 		.namespace_ = info->namespace_,
 		.name = info->name,
 		.path = info->path,
