@@ -76,25 +76,26 @@ fail_unresolved(struct remote *remote, const struct err *err)
 	struct store *store = remote->agg->config.store;
 	const char *ns = remote->service_ns, *name = remote->service_name;
 
-	if (err->kind == ERR_NOT_FOUND)
+	if (err->kind == ERR_NOT_FOUND) {
 		fail(remote, "ServiceNotFound",
 		     xasprintf("service/%s in \"%s\" is not present", name,
 			       ns));
-	else if (err->kind == ERR_INVALID)
+	} else if (err->kind == ERR_INVALID) {
 		fail(remote, "ServicePortError",
 		     xasprintf("service/%s in \"%s\" is not listening on port "
 			       "%u",
 			       name, ns, remote->service_port));
-	else if (store_get(store_collection(store, "", "endpoints"), ns,
-			   name) == NULL)
+	} else if (store_get(store_collection(store, "", "endpoints"), ns,
+			     name) == NULL) {
 		fail(remote, "EndpointsNotFound",
 		     xasprintf("cannot find endpoints for service/%s in \"%s\"",
 			       name, ns));
-	else
+	} else {
 		fail(remote, "MissingEndpoints",
 		     xasprintf("endpoints for service/%s in \"%s\" have no "
 			       "addresses for port %u",
 			       name, ns, remote->service_port));
+	}
 }
 
 static void

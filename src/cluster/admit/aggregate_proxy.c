@@ -195,8 +195,12 @@ proxied_cut(struct proxied *p)
 void
 proxied_end_all(struct aggregate *agg)
 {
-	while (agg->proxied != NULL)
-		proxied_cut(agg->proxied);
+	struct proxied *p, *next;
+
+	for (p = agg->proxied; p != NULL; p = next) {
+		next = p->next;
+		proxied_cut(p);
+	}
 }
 
 static void

@@ -32,9 +32,10 @@ struct bench {
 	struct aggregate *agg;
 	struct backend front, back;
 	struct tls_pki_pem proxy;
-	bool broken;               /* the back answers 500 */
-	struct http_request *open; /* a stream at the back */
-	struct buf seen;           /* what the back saw of the last request */
+	bool broken;                /* the back answers 500 */
+	struct http_request *open;  /* a stream at the back */
+	struct http_request *asked; /* the last one at the front */
+	struct buf seen;            /* what the back saw of the last request */
 	/* The client's side. */
 	struct buf body;
 	int code;
@@ -87,6 +88,7 @@ front_handle(struct http_request *req, void *arg)
 {
 	struct bench *b = arg;
 
+	b->asked = req;
 	aggregate_handle(b->agg, "sub.example", "v1", req, b->w->user);
 }
 
@@ -113,7 +115,7 @@ set_up(void **state)
 	(void)world_set_up((void **)&b->w);
 	make_proxy_cert(b);
 	b->seen = BUF_INIT(1 << 16);
-	b->body = BUF_INIT(1 << 24);
+	b->body = BUF_INIT(1 << 26);
 	user_add_extra(b->w->user, "example.com/Scope x", "one");
 	config = (struct aggregate_config){
 		.loop = b->w->loop,
@@ -505,11 +507,12 @@ test_half_an_answer_does_not_look_whole(void **state)
 }
 
 static void
-test_a_slow_client_holds_its_server_up(void **state)
+test_a_slow_client_does_not_make_us_grow(void **state)
 {
 	enum {
 		PIECE = 64 * 1024,
-		PIECES = 128
+		PIECES = 384,
+		BOUND = 512 * 1024
 	};
 	struct bench *b = *state;
 	AUTO(free_ptr) char *piece = xmalloc0(PIECE);
@@ -519,14 +522,15 @@ test_a_slow_client_holds_its_server_up(void **state)
 	b->stop_at = "one\n";
 	ask(b, "GET", PATH "/things?watch=true", NULL);
 	b->stop_at = NULL;
-	/* The client takes nothing until the back cannot get rid of more. */
+	/* The client takes nothing; the kernel cannot hold all of it. */
 	fetch_pause(b->fetch, true);
 	for (int i = 0; i < PIECES; i++)
 		http_stream_write(b->open, piece, PIECE);
-	for (int i = 0; i < 2000; i++)
+	for (int i = 0; i < 2000 && http_stream_backlog(b->open) > 0; i++) {
 		loop_poll(b->w->loop);
-	/* Had we taken it all, nothing would be left there. */
-	assert_true(http_stream_backlog(b->open) > 0);
+		assert_true(http_stream_backlog(b->asked) < BOUND);
+	}
+	assert_true(http_stream_backlog(b->asked) > 0);
 	http_stream_end(b->open);
 	b->open = NULL;
 	fetch_pause(b->fetch, false);
@@ -562,11 +566,11 @@ test_a_server_with_the_wrong_certificate_gets_no_request(void **state)
 	struct bench *b = *state;
 	struct tls_pki_pem other = { .cert = NULL };
 	struct tls_pki_validity validity = tls_pki_days(1);
-	AUTO(free_ptr) char *right = b->w->ca_bundle;
 	AUTO(js_unref) json_t *obj = NULL;
 	struct err err;
 
 	assert_int_equal(tls_pki_make_ca("other", &validity, &other, &err), 0);
+	free(b->w->ca_bundle);
 	b->w->ca_bundle = base64_encode(BASE64_STD, other.cert, other.cert_len);
 	tls_pki_pem_done(&other);
 	/* The check for availability does not look at certificates. */
@@ -600,7 +604,7 @@ main(void)
 		CASE(test_a_watch_is_passed_on_as_it_comes),
 		CASE(test_a_client_that_goes_takes_its_request_with_it),
 		CASE(test_half_an_answer_does_not_look_whole),
-		CASE(test_a_slow_client_holds_its_server_up),
+		CASE(test_a_slow_client_does_not_make_us_grow),
 		CASE(test_a_path_that_would_lead_elsewhere_is_refused),
 		CASE(test_a_server_with_the_wrong_certificate_gets_no_request),
 	};

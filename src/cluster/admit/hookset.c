@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,12 +44,15 @@ list_hooks(struct hook_set *set)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < set->config_count; i++)
+	for (size_t i = 0; i < set->config_count; i++) {
+		assert(set->configs[i] != NULL);
 		set->count += set->configs[i]->count;
-	set->hooks = xcalloc(set->count + 1, sizeof(*set->hooks));
+	}
+	set->hooks = xcalloc(set->count + 1, sizeof(const struct hook *));
 	for (size_t i = 0; i < set->config_count; i++) {
 		const struct hook_config *config = set->configs[i];
 
+		assert(config != NULL);
 		for (size_t k = 0; k < config->count; k++)
 			set->hooks[n++] = &config->hooks[k];
 	}

@@ -91,12 +91,13 @@ apply_patch(struct mutation *m, const struct hook *hook, const json_t *ops,
 
 	if (json_array_size(ops) == 0)
 		return 0;
-	if (m->run.req->object == NULL)
+	if (m->run.req->object == NULL) {
 		return status_internal(
 			st,
 			"admission webhook \"%s\" attempted to modify the "
 			"object, which is not supported for this operation",
 			hook->name);
+	}
 	seen = review_convert(m->run.req->object, m->run.req, m->version);
 	patched = patch_json(seen, ops, st);
 	if (!json_is_object(patched))

@@ -117,18 +117,19 @@ check_priority(const struct admission_request *req,
 	int64_t value = js_int_at(spec, "priority", class->value);
 	AUTO(free_ptr) char *why = NULL;
 
-	if (value != class->value)
+	if (value != class->value) {
 		why = xasprintf("the integer value of priority (%" PRId64
 				") must not be provided in pod spec; priority "
 				"admission controller computed %" PRId32
 				" from the given PriorityClass name",
 				value, class->value);
-	else if (*policy != '\0' && !str_equal(policy, class->preemption))
+	} else if (*policy != '\0' && !str_equal(policy, class->preemption)) {
 		why = xasprintf("the string value of PreemptionPolicy (%s) "
 				"must not be provided in pod spec; priority "
 				"admission controller computed %s from the "
 				"given PriorityClass name",
 				policy, class->preemption);
+	}
 	return why == NULL ? 0 : status_forbidden(st, &pods, req->name, why);
 }
 

@@ -95,12 +95,12 @@ take_endpoint(const json_t *endpoints, const char *port_name, size_t turn,
 
 		if (port == 0)
 			continue;
-		if (turn < json_array_size(addresses))
-			return set_address(
-				ret_address,
-				js_str_at(json_array_get(addresses, turn),
-					  "ip"),
-				port, err);
+		if (turn < json_array_size(addresses)) {
+			const json_t *item = json_array_get(addresses, turn);
+
+			return set_address(ret_address, js_str_at(item, "ip"),
+					   port, err);
+		}
 		turn -= json_array_size(addresses);
 	}
 	return err_set(err, ERR_UNAVAILABLE, "no endpoints");
