@@ -97,7 +97,7 @@ command_kubeconfig(int argc, char **argv)
 	struct home home;
 	int first, status;
 	struct err err;
-	char *text;
+	char *text = NULL;
 
 	if (!command_parse(&opts, argc, argv, &first, &status))
 		return status;

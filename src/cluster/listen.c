@@ -69,7 +69,7 @@ port_of(int fd)
 		struct sockaddr any;
 		struct sockaddr_in v4;
 		struct sockaddr_in6 v6;
-	} addr;
+	} addr = { .v4 = { .sin_family = AF_INET } };
 	socklen_t len = sizeof(addr);
 
 	if (getsockname(fd, &addr.any, &len) == -1)

@@ -56,9 +56,9 @@ quote(const char *data, size_t len)
 	size_t n = len < QUOTE_MAX ? len : QUOTE_MAX;
 	char *text;
 
-	if (len == 0)
+	if (data == NULL || len == 0)
 		return xstrdup("<empty>");
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		if ((unsigned char)data[i] < ' ' && data[i] != '\n' &&
 		    data[i] != '\t' && data[i] != '\r') {
 			text = xmalloc0(2 * n + 1);
@@ -67,6 +67,7 @@ quote(const char *data, size_t len)
 					       (unsigned char)data[k]);
 			return text;
 		}
+	}
 	return xstrndup(data, n);
 }
 
@@ -215,7 +216,7 @@ wrong_kind(struct call *call, const json_t *object, const char *kind)
 		json_object_get(json_object_get(object, "metadata"), "name"));
 	char *must;
 
-	if (want->builtin)
+	if (want->builtin) {
 		return status_bad_request(
 			&call->st,
 			"%s in version \"%s\" cannot be handled as a %s: "
@@ -224,6 +225,7 @@ wrong_kind(struct call *call, const json_t *object, const char *kind)
 			call->version->name, kind,
 			*want->group == '\0' ? "core" : want->group,
 			want->kind);
+	}
 	must = xasprintf("must be %s", want->kind);
 	causes_invalid_str(&causes, "kind", kind, must);
 	free(must);
@@ -265,12 +267,13 @@ body_check_kind(struct call *call, json_t *object)
 				    json_string(call->kind->kind));
 		return 0;
 	}
-	if (!str_equal(version, want) && !call->kind->body_only)
+	if (!str_equal(version, want) && !call->kind->body_only) {
 		return status_bad_request(
 			&call->st,
 			"the API version in the data (%s) does not match the "
 			"expected API version (%s)",
 			version, want);
+	}
 	if (!str_equal(kind, call->kind->kind))
 		return wrong_kind(call, object, kind);
 	return 0;

@@ -27,7 +27,7 @@ struct client_call {
  * code and the answer (a Status when it failed), which lives as long as the
  * call of done.
  */
-void client_request(struct server *server, const struct client_call *call,
+void client_request(struct server *server, const struct client_call *what,
 		    void (*done)(int code, const json_t *answer, void *arg),
 		    void *arg);
 

@@ -32,16 +32,17 @@ check_preconditions(struct call *call)
 	char *why = NULL;
 
 	(void)snprintf(rv, sizeof(rv), "%" PRIu64, call->old->rv);
-	if (options->uid != NULL && !str_equal(options->uid, call->old->uid))
+	if (options->uid != NULL && !str_equal(options->uid, call->old->uid)) {
 		why = xasprintf("the UID in the precondition (%s) does not "
 				"match the UID in record (%s). The object "
 				"might have been deleted and then recreated",
 				options->uid, call->old->uid);
-	else if (options->rv != NULL && !str_equal(options->rv, rv))
+	} else if (options->rv != NULL && !str_equal(options->rv, rv)) {
 		why = xasprintf("the ResourceVersion in the precondition (%s) "
 				"does not match the ResourceVersion in record "
 				"(%s). The object might have been modified",
 				options->rv, rv);
+	}
 	if (why == NULL)
 		return 0;
 	(void)status_conflict(&call->st, &gr, call->info.name, why);

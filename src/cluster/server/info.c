@@ -125,9 +125,8 @@ choose_verb(const char *method, bool watch, struct info *info)
 	bool named = info->name[0] != '\0';
 
 	info->verb = verb_of(method, named);
-	if (info->legacy_watch && info->verb != 0)
-		info->verb = VERB_WATCH;
-	else if (info->verb == VERB_LIST && watch)
+	if ((info->legacy_watch && info->verb != 0) ||
+	    (info->verb == VERB_LIST && watch))
 		info->verb = VERB_WATCH;
 }
 

@@ -250,8 +250,8 @@ keep(struct list *list, struct object *object, size_t *size)
 {
 	if (list->count == *size) {
 		*size = *size == 0 ? 64 : 2 * *size;
-		list->objects =
-			xrealloc(list->objects, *size * sizeof(*list->objects));
+		list->objects = xrealloc(list->objects,
+					 *size * sizeof(struct object *));
 	}
 	list->objects[list->count++] = object_ref(object);
 }

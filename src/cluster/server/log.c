@@ -74,8 +74,12 @@ stream_cut(struct log_stream *s)
 void
 logs_end(struct logs *logs)
 {
-	while (logs->first != NULL)
-		stream_cut(logs->first);
+	struct log_stream *next;
+
+	for (struct log_stream *s = logs->first; s != NULL; s = next) {
+		next = s->next;
+		stream_cut(s);
+	}
 }
 
 void

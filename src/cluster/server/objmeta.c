@@ -185,13 +185,14 @@ objmeta_check_types(const json_t *object, const char *kind, struct status *st)
 	const json_t *meta = json_object_get(object, "metadata");
 	const json_t *wrong;
 
-	if (meta != NULL && !json_is_null(meta) && !json_is_object(meta))
+	if (meta != NULL && !json_is_null(meta) && !json_is_object(meta)) {
 		return status_bad_request(
 			st,
 			"%s in version \"v1\" cannot be handled as a %s: json: "
 			"cannot unmarshal %s into Go struct field "
 			"%s.metadata of type v1.ObjectMeta",
 			kind, kind, type_name(meta), kind);
+	}
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
 		const json_t *value = json_object_get(meta, members[i].name);
 
@@ -255,14 +256,14 @@ choose_name(json_t *meta)
 }
 
 int
-objmeta_init(json_t *object, const struct kind *kind, const char *namespace_,
+objmeta_init(json_t *object, const struct kind *kind, const char *ns,
 	     struct status *st)
 {
 	json_t *meta = objmeta_get(object);
 	const char *given = objmeta_str(object, "namespace");
 	char uid[NAME_UUID_SIZE];
 
-	if (kind->namespaced && *given != '\0' && !str_equal(given, namespace_))
+	if (kind->namespaced && *given != '\0' && !str_equal(given, ns))
 		return status_bad_request(
 			st, "the namespace of the provided object does not "
 			    "match the namespace sent on the request");
@@ -274,7 +275,7 @@ objmeta_init(json_t *object, const struct kind *kind, const char *namespace_,
 		json_object_del(meta, servers_own[i]);
 	json_object_del(meta, "resourceVersion");
 	if (kind->namespaced)
-		set_str(meta, "namespace", namespace_);
+		set_str(meta, "namespace", ns);
 	else
 		json_object_del(meta, "namespace");
 	choose_name(meta);
@@ -331,12 +332,13 @@ check_finalizers(const json_t *object, const json_t *old, struct causes *causes)
 		if (at >= sizeof(list))
 			at = sizeof(list) - 1;
 	}
-	if (at > 0)
+	if (at > 0) {
 		causes_add(causes, CAUSE_FORBIDDEN, "metadata.finalizers",
 			   "no new finalizers can be added if the "
 			   "object is being deleted, found new finalizers "
 			   "[]string{%s}",
 			   list);
+	}
 }
 
 void

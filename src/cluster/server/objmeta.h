@@ -40,8 +40,8 @@ int objmeta_check_types(const json_t *object, const char *kind,
  * uid, creationTimestamp, generation. kind tells whether it is namespaced and
  * counts generations.
  */
-int objmeta_init(json_t *object, const struct kind *kind,
-		 const char *namespace_, struct status *st);
+int objmeta_init(json_t *object, const struct kind *kind, const char *ns,
+		 struct status *st);
 
 /*
  * For an object about to replace old: keeps what is the server's. What a client

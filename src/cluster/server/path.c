@@ -177,16 +177,14 @@ openapi_v3_run(struct call *call)
 		return;
 	}
 	document = openapi_v3(call->parts->openapi, name);
-	if (document == NULL)
+	if (document == NULL || (hash != NULL && call->http == NULL))
 		no_page(call);
 	else if (hash == NULL)
 		send_document(call, document, NULL, 0);
 	else if (str_equal(hash, document->hash))
 		send_document(call, document, forever, 1);
-	else if (call->http != NULL)
-		redirect(call, call->info.path, document->hash);
 	else
-		no_page(call);
+		redirect(call, call->info.path, document->hash);
 }
 
 struct metrics {

@@ -68,7 +68,7 @@ default_requests(json_t *object)
 	const char *name;
 	size_t k;
 
-	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
 		json_array_foreach(get_path(object, "spec", lists[i]), k,
 				   container)
 		{
@@ -91,6 +91,7 @@ default_requests(json_t *object)
 					   NULL)
 				json_object_set(requests, name, limit);
 		}
+	}
 }
 
 void
@@ -130,7 +131,7 @@ check_container_names(const json_t *object, struct causes *causes)
 		if (name == NULL)
 			continue;
 		name_check_field(NAME_DNS1123_LABEL, name, field, causes);
-		for (size_t k = 0; k < i; k++)
+		for (size_t k = 0; k < i; k++) {
 			if (str_equal(name,
 				      json_string_value(json_object_get(
 					      json_array_get(containers, k),
@@ -138,6 +139,7 @@ check_container_names(const json_t *object, struct causes *causes)
 				causes_duplicate(
 					causes, field,
 					json_object_get(container, "name"));
+		}
 	}
 }
 
@@ -187,7 +189,7 @@ check_update(const json_t *object, const json_t *old, struct causes *causes)
 	json_t *now = fixed_part(object);
 	json_t *before = fixed_part(old);
 
-	if (!json_equal(now, before))
+	if (!json_equal(now, before)) {
 		causes_forbidden(
 			causes, "spec",
 			"pod updates may not change fields other than "
@@ -197,10 +199,11 @@ check_update(const json_t *object, const json_t *old, struct causes *causes)
 			"(only additions to existing tolerations) or "
 			"`spec.terminationGracePeriodSeconds` (allow it to be "
 			"set to 1 if it was previously negative)");
-	else if (!keeps_tolerations(object, old))
+	} else if (!keeps_tolerations(object, old)) {
 		causes_forbidden(causes, "spec.tolerations",
 				 "existing toleration can not be modified "
 				 "except its tolerationSeconds");
+	}
 	json_decref(now);
 	json_decref(before);
 }

@@ -190,18 +190,20 @@ parse_rv(const char *text, uint64_t *ret, struct status *st)
 
 	errno = 0;
 	*ret = strtoull(text, &end, 10);
-	if (!isdigit((unsigned char)*text) || *end != '\0')
+	if (!isdigit((unsigned char)*text) || *end != '\0') {
 		return status_set(st, 500, NULL,
 				  "resourceVersion: Invalid value: \"%s\": "
 				  "strconv.ParseUint: parsing \"%s\": "
 				  "invalid syntax",
 				  text, text);
-	if (errno == ERANGE)
+	}
+	if (errno == ERANGE) {
 		return status_set(st, 500, NULL,
 				  "resourceVersion: Invalid value: \"%s\": "
 				  "strconv.ParseUint: parsing \"%s\": "
 				  "value out of range",
 				  text, text);
+	}
 	return 0;
 }
 

@@ -28,7 +28,7 @@ void watches_free(struct watches *watches); /* ends what runs */
 
 struct watch_stats {
 	size_t running;
-	unsigned long long events;  /* sent to watchers */
+	unsigned long long events;   /* sent to watchers */
 	unsigned long long too_slow; /* watchers that were cut off */
 };
 const struct watch_stats *watches_stats(const struct watches *watches);

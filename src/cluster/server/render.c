@@ -33,13 +33,14 @@ render_init(const struct accept *accept, const struct kind_version *version,
 		ret->include = RENDER_OBJECT;
 	else if (str_equal(include, "None"))
 		ret->include = RENDER_NONE;
-	else
+	else {
 		return status_bad_request(
 			st,
 			"Unable to convert to Table as requested: "
 			"includeObject: Invalid value: \"%s\": must be "
 			"'Metadata', 'Object', 'None', or empty",
 			include);
+	}
 	return 0;
 }
 

@@ -44,7 +44,7 @@ review_run(struct call *call)
 				       .authz = call->parts->authz,
 				       .user = call->user,
 				       .namespace_ = call->info.namespace_ };
-	json_t *body = NULL, *answer;
+	json_t *body = NULL, *answer = NULL;
 	int r = body_decode(call, call->kind->kind, &errors, &body);
 
 	strict_errors_done(&errors);
@@ -116,12 +116,13 @@ check_method(struct call *call)
 
 	if ((call->kind->verbs & info->verb) == 0)
 		return status_method_not_allowed(&call->st, NULL, NULL);
-	if (!named && (info->verb == VERB_UPDATE || info->verb == VERB_PATCH))
+	if (!named && (info->verb == VERB_UPDATE || info->verb == VERB_PATCH)) {
 		return call->kind->builtin
 			       ? status_method_not_allowed(&call->st, NULL,
 							   NULL)
 			       : status_bad_request(&call->st,
 						    "name must be provided");
+	}
 	if (named && info->verb == VERB_CREATE && call->kind->builtin &&
 	    *info->subresource == '\0')
 		return status_method_not_allowed(&call->st, NULL, NULL);

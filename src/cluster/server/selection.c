@@ -104,12 +104,13 @@ check_fields(struct selection *selection, struct status *st)
 			continue;
 		if (find_field(selection->kind, path) < ARRAY_LEN(fields))
 			continue;
-		if (names_known_fields(selection->kind))
+		if (names_known_fields(selection->kind)) {
 			return status_bad_request(
 				st,
 				"\"%s\" is not a known field selector: only "
 				"\"metadata.name\", \"metadata.namespace\"",
 				path);
+		}
 		return status_bad_request(st, "field label not supported: %s",
 					  path);
 	}

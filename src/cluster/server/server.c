@@ -263,15 +263,15 @@ make_user(const struct client_call *request)
 }
 
 void
-client_request(struct server *server, const struct client_call *request,
+client_request(struct server *server, const struct client_call *what,
 	       void (*done)(int code, const json_t *answer, void *arg),
 	       void *arg)
 {
 	struct call *call = xmalloc0(sizeof(*call));
-	const char *mark = strchr(request->path, '?');
-	char *path = mark == NULL ? xstrdup(request->path)
-				  : xstrndup(request->path,
-					     (size_t)(mark - request->path));
+	const char *mark = strchr(what->path, '?');
+	char *path = mark == NULL ? xstrdup(what->path)
+				  : xstrndup(what->path,
+					     (size_t)(mark - what->path));
 
 	call->server = server;
 	call->parts = &server->config;
@@ -280,14 +280,12 @@ client_request(struct server *server, const struct client_call *request,
 	call->accept.version = "v1";
 	/* Static in all callers; the call outlives the request otherwise. */
 	call->content_type =
-		request->content_type == NULL ? "" : request->content_type;
-	call->body =
-		request->body == NULL ? NULL : json_deep_copy(request->body);
-	call->user = make_user(request);
+		what->content_type == NULL ? "" : what->content_type;
+	call->body = what->body == NULL ? NULL : json_deep_copy(what->body);
+	call->user = make_user(what);
 	if (query_parse(mark == NULL ? NULL : mark + 1, &call->query,
 			&call->st) == -1 ||
-	    info_parse(request->method, path, false, &call->info, &call->st) ==
-		    -1)
+	    info_parse(what->method, path, false, &call->info, &call->st) == -1)
 		call_fail(call);
 	else
 		run(call);

@@ -14,9 +14,9 @@ struct logs;
 struct watches;
 
 struct server_stats {
-	uint64_t started_ms;        /* of the monotonic clock */
-	uint64_t by_class[6];       /* answers by their code's first digit */
-	uint64_t by_verb[9];        /* requests by verb; [0]: no resource */
+	uint64_t started_ms;  /* of the monotonic clock */
+	uint64_t by_class[6]; /* answers by their code's first digit */
+	uint64_t by_verb[9];  /* requests by verb; [0]: no resource */
 };
 
 struct watches *server_watches(struct server *server);

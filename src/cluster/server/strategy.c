@@ -226,7 +226,7 @@ validate_event(const struct strategy_env *env, json_t *object,
 {
 	const json_t *about = json_object_get(object, "involvedObject");
 	const char *field = "involvedObject.namespace";
-	const char *namespace_;
+	const char *ns;
 
 	(void)env;
 	(void)old;
@@ -234,15 +234,15 @@ validate_event(const struct strategy_env *env, json_t *object,
 		about = json_object_get(object, "regarding");
 		field = "regarding.namespace";
 	}
-	namespace_ = json_string_value(json_object_get(about, "namespace"));
-	if (namespace_ == NULL || *namespace_ == '\0') {
+	ns = json_string_value(json_object_get(about, "namespace"));
+	if (ns == NULL || *ns == '\0') {
 		/* Of what has no namespace. */
 		if (!str_equal(objmeta_str(object, "namespace"), "default") &&
 		    !str_equal(objmeta_str(object, "namespace"), "kube-system"))
 			causes_invalid_str(causes, field, "",
 					   "does not match event.namespace");
-	} else if (!str_equal(namespace_, objmeta_str(object, "namespace"))) {
-		causes_invalid_str(causes, field, namespace_,
+	} else if (!str_equal(ns, objmeta_str(object, "namespace"))) {
+		causes_invalid_str(causes, field, ns,
 				   "does not match event.namespace");
 	}
 }

@@ -270,12 +270,11 @@ send_json(struct call *call)
 
 /* Whether nothing holds a namespace any more. */
 static bool
-is_released(const json_t *namespace_)
+is_released(const json_t *ns)
 {
-	return objmeta_deleting(namespace_) &&
-	       objmeta_finalizers(namespace_) == 0 &&
-	       json_array_size(json_object_get(
-		       json_object_get(namespace_, "spec"), "finalizers")) == 0;
+	return objmeta_deleting(ns) && objmeta_finalizers(ns) == 0 &&
+	       json_array_size(json_object_get(json_object_get(ns, "spec"),
+					       "finalizers")) == 0;
 }
 
 static int

@@ -95,19 +95,21 @@ check_identity(struct call *call, const json_t *object)
 	const char *name = objmeta_str(object, "name");
 	const char *ns = objmeta_str(object, "namespace");
 
-	if (*name != '\0' && !str_equal(name, call->info.name))
+	if (*name != '\0' && !str_equal(name, call->info.name)) {
 		return status_bad_request(
 			&call->st,
 			"the name of the object (%s) does not match the name "
 			"on the URL (%s)",
 			name, call->info.name);
+	}
 	if (call->kind->namespaced && *ns != '\0' &&
-	    !str_equal(ns, call->info.namespace_))
+	    !str_equal(ns, call->info.namespace_)) {
 		return status_bad_request(
 			&call->st,
 			"the namespace of the object (%s) does not match the "
 			"namespace on the request (%s)",
 			ns, call->info.namespace_);
+	}
 	return 0;
 }
 
@@ -481,12 +483,13 @@ update_run(struct call *call)
 static int
 unsupported_patch(struct call *call)
 {
-	if (patch_type(call) == PATCH_APPLY)
+	if (patch_type(call) == PATCH_APPLY) {
 		return status_set(
 			&call->st, 415, "UnsupportedMediaType",
 			"server-side apply is not supported by this server: "
 			"use \"kubectl apply\" without --server-side, or a "
 			"patch of type application/merge-patch+json");
+	}
 	if (call->kind->builtin)
 		return status_set(&call->st, 415, "UnsupportedMediaType",
 				  "415: Unsupported Media Type");

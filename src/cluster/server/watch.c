@@ -140,8 +140,13 @@ client_gone(struct http_request *request, void *arg)
 void
 watches_end(struct watches *watches)
 {
-	while (watches->first != NULL)
-		watch_end(watches->first);
+	struct watch *next;
+
+	for (struct watch *watch = watches->first; watch != NULL;
+	     watch = next) {
+		next = watch->next;
+		watch_end(watch);
+	}
 }
 
 void

@@ -182,7 +182,8 @@ read_head(struct conn *conn, struct head *ret)
 	}
 	begin = conn->data + conn->start;
 	*end = '\0';
-	*ret = (struct head){ .code = atoi(begin + strlen("HTTP/1.1 ")) };
+	*ret = (struct head){ .code = (int)strtol(begin + strlen("HTTP/1.1 "),
+						  NULL, 10) };
 	field = strcasestr(begin, "\r\nContent-Length:");
 	if (field != NULL)
 		ret->length = strtoul(field + 17, NULL, 10);

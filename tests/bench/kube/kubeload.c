@@ -54,6 +54,12 @@ struct client {
 	size_t n_samples;
 };
 
+static double
+to_number(const char *text)
+{
+	return strtod(text, NULL);
+}
+
 static const char *
 collection(const char *kind)
 {
@@ -266,7 +272,7 @@ compare_u32(const void *a, const void *b)
 }
 
 static double
-percentile_ms(uint32_t *samples, size_t n, double p)
+percentile_ms(const uint32_t *samples, size_t n, double p)
 {
 	return n == 0 ? 0 : samples[(size_t)((double)(n - 1) * p)] / 1000.0;
 }
@@ -300,7 +306,7 @@ run_ops(struct conn_context *context, char **argv)
 {
 	static struct client clients[CLIENTS_MAX];
 	struct run run = { .context = context, .kind = argv[1] };
-	unsigned n = (unsigned)atoi(argv[2]);
+	unsigned n = (unsigned)strtoul(argv[2], NULL, 10);
 	uint64_t start;
 
 	run.op = strcmp(argv[0], "create") == 0   ? OP_CREATE
@@ -324,7 +330,7 @@ run_ops(struct conn_context *context, char **argv)
 		run.count = strtoull(argv[3], NULL, 10);
 	else
 		run.end_ns = clock_ns() +
-			     (uint64_t)(atof(argv[3]) * (double)NS_PER_S);
+			     (uint64_t)(to_number(argv[3]) * (double)NS_PER_S);
 	start = clock_ns();
 	pthread_barrier_wait(&run.go);
 	for (unsigned i = 0; i < n; i++)
@@ -468,8 +474,9 @@ static void
 run_watch(struct conn_context *context, char **argv)
 {
 	struct writer writers[WRITERS];
-	struct watching watching = { .n = (unsigned)atoi(argv[0]) };
-	double rate = atof(argv[1]), seconds = atof(argv[2]);
+	struct watching watching = { .n = (unsigned)strtoul(argv[0], NULL,
+							    10) };
+	double rate = to_number(argv[1]), seconds = to_number(argv[2]);
 	uint64_t start, written = 0;
 	char path[256], rv[32];
 	struct reply reply;
