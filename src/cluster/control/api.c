@@ -33,10 +33,8 @@ api_new(struct server *server, const char *user)
 }
 
 static void
-end_flight(struct flight *f, int code, const json_t *answer)
+end_flight(struct api *api, struct flight *f, int code, const json_t *answer)
 {
-	struct api *api = f->api;
-
 	if (f->prev != NULL)
 		f->prev->next = f->next;
 	else
@@ -53,7 +51,7 @@ api_close(struct api *api)
 {
 	api->closed = true;
 	while (api->flights != NULL)
-		end_flight(api->flights, 0, NULL);
+		end_flight(api, api->flights, 0, NULL);
 }
 
 void
@@ -71,7 +69,7 @@ landed(int code, const json_t *answer, void *arg)
 	struct flight *f = arg;
 
 	if (f->api != NULL)
-		end_flight(f, code, answer);
+		end_flight(f->api, f, code, answer);
 	free(f);
 }
 

@@ -171,27 +171,28 @@ explain(struct binder *b, const struct claim *claim, enum claim_step step)
 	struct recorder_ref ref = { "v1", "PersistentVolumeClaim", claim->ns,
 				    claim->name, claim->uid };
 
-	if (step == CLAIM_WAITS)
+	if (step == CLAIM_WAITS) {
 		recorder_event(b->recorder, &ref, "Normal",
 			       "WaitForFirstConsumer",
 			       "waiting for first consumer to be created "
 			       "before binding");
-	else if (step == CLAIM_NO_CLASS)
+	} else if (step == CLAIM_NO_CLASS) {
 		recorder_event(b->recorder, &ref, "Warning",
 			       "ProvisioningFailed",
 			       "storageclass.storage.k8s.io \"%s\" not found",
 			       claim->class_name);
-	else if (step == CLAIM_PROVISION)
+	} else if (step == CLAIM_PROVISION) {
 		recorder_event(b->recorder, &ref, "Normal",
 			       "ExternalProvisioning",
 			       "waiting for a volume to be created, either by "
 			       "external provisioner \"%s\" or manually "
 			       "created by system administrator",
 			       sc->provisioner);
-	else if (*claim->class_name == '\0')
+	} else if (*claim->class_name == '\0') {
 		recorder_event(b->recorder, &ref, "Normal", "FailedBinding",
 			       "no persistent volumes available for this "
 			       "claim and no storage class is set");
+	}
 }
 
 /* All claims that still look for a volume. */

@@ -24,12 +24,13 @@ preemption_text(const struct pod *pod, size_t nodes, size_t full)
 	if (pod->never_preempts)
 		return xstrdup("preemption: not eligible due to "
 			       "preemptionPolicy=Never.");
-	for (size_t i = 0; i < nodes; i++)
+	for (size_t i = 0; i < nodes; i++) {
 		report_add(&report, i < full
 					    ? "No preemption victims found for "
 					      "incoming pod"
 					    : "Preemption is not helpful for "
 					      "scheduling");
+	}
 	reasons = report_text(&report);
 	report_done(&report);
 	text = xasprintf("preemption: 0/%zu nodes are available: %s.", nodes,
@@ -51,7 +52,7 @@ static void
 keep_volumes(const struct attempt *a, struct choice *choice)
 {
 	const struct volume **picks =
-		xcalloc(a->want_count + 1, sizeof(*picks));
+		xcalloc(a->want_count + 1, sizeof(struct volume *));
 
 	choice->volumes = xcalloc(a->want_count + 1, sizeof(*choice->volumes));
 	(void)attempt_pick_volumes(a, choice->node, picks);

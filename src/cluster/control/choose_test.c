@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/control/choose.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/test.h"
@@ -87,12 +87,10 @@ choose(struct view *view, const struct pod *pod)
 	struct choice choice;
 
 	choose_node(view, pod, 0, &choice);
-	if (choice.kind == CHOICE_WAIT)
-		(void)strcpy(text, "(wait)");
-	else
-		(void)strcpy(text, choice.kind == CHOICE_NODE
-					   ? choice.node->name
-					   : choice.message);
+	(void)snprintf(text, sizeof(text), "%s",
+		       choice.kind == CHOICE_WAIT   ? "(wait)"
+		       : choice.kind == CHOICE_NODE ? choice.node->name
+						    : choice.message);
 	choice_done(&choice);
 	return text;
 }
@@ -164,8 +162,8 @@ test_a_node_takes_only_so_many_pods(void **state)
 	char name[8] = "p0";
 
 	add_node(view, "n1", "a", "{}");
-	for (char c = '0'; c <= '9'; c++) {
-		name[1] = c;
+	for (int c = '0'; c <= '9'; c++) {
+		name[1] = (char)c;
 		(void)add_pod(view, name, "{}", "{'nodeName':'n1'}");
 	}
 	assert_string_equal(choose(view, add_pod(view, "x", "{}", "{}")),
@@ -486,11 +484,11 @@ test_pods_spread_over_equal_nodes(void **state)
 	char name[8] = "p0";
 
 	add_nodes(view);
-	for (char c = '0'; c < '9'; c++) {
+	for (int c = '0'; c < '9'; c++) {
 		struct pod *pod;
 		struct choice choice;
 
-		name[1] = c;
+		name[1] = (char)c;
 		pod = add_pod(view, name, "{}", "{" CPU("100m") "}");
 		choose_node(view, pod, (size_t)(c - '0'), &choice);
 		assert_int_equal(choice.kind, CHOICE_NODE);

@@ -33,10 +33,10 @@ patience(const struct pod *pod, const struct taint *taint)
 }
 
 int64_t
-evict_time(const struct pod *pod, const json_t *array, int64_t now_us)
+evict_time(const struct pod *pod, const json_t *taints, int64_t now_us)
 {
 	size_t count;
-	struct taint *taints = taints_from_json(array, &count);
+	struct taint *list = taints_from_json(taints, &count);
 	int64_t soonest = EVICT_NEVER;
 
 	for (size_t i = 0; i < count; i++) {
@@ -45,12 +45,12 @@ evict_time(const struct pod *pod, const json_t *array, int64_t now_us)
 		int64_t at;
 		struct err err;
 
-		if (taints[i].effect != TAINT_NO_EXECUTE)
+		if (list[i].effect != TAINT_NO_EXECUTE)
 			continue;
-		seconds = patience(pod, &taints[i]);
+		seconds = patience(pod, &list[i]);
 		if (seconds == -1)
 			continue;
-		if (time_parse(dig_str(json_array_get(array, i), "timeAdded"),
+		if (time_parse(dig_str(json_array_get(taints, i), "timeAdded"),
 			       &since, &err) == -1 ||
 		    since > now_us)
 			since = now_us;
@@ -60,6 +60,6 @@ evict_time(const struct pod *pod, const json_t *array, int64_t now_us)
 		if (at < soonest)
 			soonest = at;
 	}
-	taints_free(taints, count);
+	taints_free(list, count);
 	return soonest;
 }

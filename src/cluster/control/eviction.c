@@ -118,7 +118,7 @@ evict_pod(const char *key, void *arg)
 	int64_t at = pod == NULL ? EVICT_NEVER : time_of(v, pod);
 
 	/* Taints come and go: what was planned may be off, or later. */
-	if (at > time_now_us()) {
+	if (pod == NULL || at > time_now_us()) {
 		if (at != EVICT_NEVER)
 			plan_pod(v, pod);
 		worker_end(v->taints, key, false);

@@ -146,7 +146,7 @@ filter_volumes(const struct attempt *a, const struct node *node,
 				      "node(s) had volume node affinity "
 				      "conflict");
 	}
-	picks = xcalloc(a->want_count, sizeof(*picks));
+	picks = xcalloc(a->want_count, sizeof(struct volume *));
 	possible = attempt_pick_volumes(a, node, picks);
 	free((void *)picks);
 	if (possible)

@@ -31,7 +31,7 @@ struct report {
 enum verdict filter_node(const struct attempt *attempt, const struct node *node,
 			 struct report *report);
 
-void report_add(struct report *report, const char *reason);
+void report_add(struct report *report, const char *text);
 /* "1 Insufficient cpu, 2 node(s) were unschedulable"; to be freed. */
 char *report_text(const struct report *report);
 void report_done(struct report *report);

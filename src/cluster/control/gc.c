@@ -227,19 +227,18 @@ judge(const struct gc *gc, struct task *task, const struct object *obj,
 {
 	struct owners owners;
 	size_t lost;
+	bool blocked;
 
 	look_at_owners(gc, obj, metadata, &owners);
 	lost = owners.count[OWNER_ABSENT] + owners.count[OWNER_WAITING];
+	blocked = owners.count[OWNER_WAITING] > 0 &&
+		  graph_has_dependents(gc->graph, obj->uid);
 	if (lost > 0 && owners.count[OWNER_SOLID] > 0)
 		send_metadata(gc, task, obj, "ownerReferences",
 			      json_incref(owners.solid));
 	else if (lost > 0)
 		send_delete(gc, task, obj,
-			    owners.count[OWNER_WAITING] > 0 &&
-					    graph_has_dependents(gc->graph,
-								 obj->uid)
-				    ? "Foreground"
-				    : "Background");
+			    blocked ? "Foreground" : "Background");
 	json_decref(owners.solid);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/control/nodehealth.h"
 
-#include <string.h>
-
+#include "base/buf.h"
 #include "base/test.h"
 #include "cluster/control/dig.h"
 #include "cluster/control/testjson.h"
@@ -61,18 +60,16 @@ expect_taints(const char *node_text, const char *expected)
 {
 	json_t *node = testjson("%s", node_text);
 	json_t *taints = nodehealth_taints(node, NOW);
-	char text[512] = "";
+	struct buf text = BUF_INIT(512);
 	size_t i;
 	json_t *each;
 
-	json_array_foreach(taints, i, each)
-	{
-		strcat(text, dig_str(each, "key"));
-		strcat(text, ":");
-		strcat(text, dig_str(each, "effect"));
-		strcat(text, " ");
-	}
-	assert_string_equal(taints == NULL ? "same" : text, expected);
+	(void)buf_append_str(&text, "");
+	json_array_foreach(taints, i, each)(void) buf_printf(
+		&text, "%s:%s ", dig_str(each, "key"), dig_str(each, "effect"));
+	assert_string_equal(taints == NULL ? "same" : (char *)text.data,
+			    expected);
+	buf_done(&text);
 	json_decref(taints);
 	json_decref(node);
 }
