@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,9 +117,21 @@ on_want_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *sock)
 	return 0;
 }
 
+/* libcurl writes to sockets in ways that raise SIGPIPE, and cannot be told. */
+static void
+ignore_sigpipe(void)
+{
+	struct sigaction action;
+
+	if (sigaction(SIGPIPE, NULL, &action) == 0 &&
+	    action.sa_handler == SIG_DFL)
+		(void)signal(SIGPIPE, SIG_IGN);
+}
+
 static void
 init_curl(void)
 {
+	ignore_sigpipe();
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		abort();
 }

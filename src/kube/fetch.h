@@ -9,7 +9,8 @@
  * environment's proxies and redirections are not followed. Errors read as
  * those of Kubernetes' own client do.
  *
- * Programs that use it ignore SIGPIPE.
+ * The first fetcher makes the process ignore SIGPIPE, unless it has other
+ * plans.
  *
  * Threading: only from the loop's thread.
  */
