@@ -18,6 +18,7 @@
 /* What a slow client may leave with us before its server has to wait. */
 #define BACKLOG_HIGH (256 * 1024)
 #define BACKLOG_LOW (64 * 1024)
+#define FORWARDED "X-Forwarded-For"
 /* Of a header that we make. */
 #define HEADER_MAX 8192
 
@@ -84,7 +85,7 @@ static bool
 is_identity(const char *name)
 {
 	static const char *const names[] = { "Authorization",
-					     "Proxy-Authorization" };
+					     "Proxy-Authorization", FORWARDED };
 	static const char *const prefixes[] = { "X-Remote-", "Impersonate-" };
 
 	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
@@ -136,6 +137,26 @@ add_extra(struct headers *h, const json_t *extra)
 	}
 }
 
+/* As proxies do: the client's address behind those it came through. */
+static void
+add_forwarded(struct headers *h, const struct http_request *req)
+{
+	const char *before = http_header(req, FORWARDED);
+	const char *colon = strrchr(req->remote, ':');
+	const char *start = req->remote + (*req->remote == '[');
+	int len = (int)((colon != NULL ? colon : req->remote) - start);
+
+	if (h->owned_count == ARRAY_LEN(h->owned)) {
+		h->full = true;
+		return;
+	}
+	len -= len > 0 && start[len - 1] == ']';
+	h->owned[h->owned_count] =
+		xasprintf("%s%s%.*s", before != NULL ? before : "",
+			  before != NULL ? ", " : "", len, start);
+	headers_add(h, FORWARDED, h->owned[h->owned_count++]);
+}
+
 static void
 fill_headers(struct headers *h, const struct http_request *req,
 	     const struct user *user)
@@ -147,7 +168,7 @@ fill_headers(struct headers *h, const struct http_request *req,
 		    !is_identity(header->name))
 			headers_add(h, header->name, header->value);
 	}
-	headers_add(h, "X-Forwarded-For", req->remote);
+	add_forwarded(h, req);
 	headers_add(h, "X-Remote-User", user->name);
 	if (user->uid != NULL)
 		headers_add(h, "X-Remote-Uid", user->uid);

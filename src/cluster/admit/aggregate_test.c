@@ -290,6 +290,7 @@ ask(struct bench *b, const char *method, const char *path, const char *body)
 		{ "X-Remote-Extra-A", "b" },
 		{ "Impersonate-User", "admin" },
 		{ "X-Kept", "kept" },
+		{ "X-Forwarded-For", "192.0.2.7" },
 		{ "Content-Type", "application/json" },
 	};
 	AUTO(free_ptr)
@@ -435,7 +436,7 @@ test_the_other_server_learns_who_asks_and_nothing_else(void **state)
 	assert_saw(b, "X-Remote-Group: testers\n", true);
 	assert_saw(b, "X-Remote-Group: system:authenticated\n", true);
 	assert_saw(b, "X-Remote-Extra-example.com%2FScope%20x: one\n", true);
-	assert_saw(b, "X-Forwarded-For: 127.0.0.1", true);
+	assert_saw(b, "X-Forwarded-For: 192.0.2.7, 127.0.0.1\n", true);
 	assert_saw(b, "X-Kept: kept\n", true);
 	assert_saw(b, "Content-Type: application/json\n", true);
 	assert_saw(b, "\n\n{\"a\":1}", true);

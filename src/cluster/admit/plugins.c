@@ -11,6 +11,7 @@
 #include "cluster/admit/classes.h"
 #include "cluster/admit/limits.h"
 #include "cluster/admit/podplugins.h"
+#include "cluster/admit/registration.h"
 #include "cluster/kinds/kind.h"
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
@@ -144,5 +145,7 @@ plugins_validate(struct plugins *plugins, const struct admission_request *req,
 		return limits_check(plugins->store, req, st);
 	if (is_write(req) && is_of(req, "scheduling.k8s.io", "priorityclasses"))
 		return check_priority_class(plugins, req, st);
+	if (registration_concerns(req))
+		return registration_check(req, st);
 	return 0;
 }

@@ -8,7 +8,8 @@
  *
  *   LimitRanger, ServiceAccount, DefaultTolerationSeconds, Priority for new
  *   pods; DefaultStorageClass and LimitRanger for claims; Priority for
- *   PriorityClasses
+ *   PriorityClasses; what a schema cannot say of webhook configurations and
+ *   APIServices
  *
  * NodeRestriction is not among them: the pipeline asks it itself.
  *
