@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/admit/quota.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "base/jsat.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -209,6 +212,52 @@ test_a_reservation_ends_even_if_nobody_writes(void **state)
 	loop_poll(w->loop);
 	assert_charge(w, quota, new_map(w, "b"), NULL);
 	world_request_done(&req);
+	quota_free(quota);
+}
+
+/* The disk is full as long as no file may be longer than size. */
+static void
+set_file_limit(rlim_t size)
+{
+	struct rlimit limit;
+
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = size;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void
+test_writes_that_the_disk_refused_are_given_back(void **state)
+{
+	struct world *w = *state;
+	struct quota *quota = start(w);
+	struct err err;
+
+	world_put(w, "", "configmaps", MAP("old"));
+	put_quota(w, "q", "{'hard':{'configmaps':'3'}}");
+	assert_used(w, quota, "q", "configmaps", "1");
+	world_settle(w);
+	set_file_limit(1);
+	assert_charge(w, quota, new_map(w, "a"), NULL);
+	assert_charge(w, quota, new_map(w, "b"), NULL);
+	world_remove(w, "", "configmaps", "w", "old");
+	/* Counted while all of this is only in memory. */
+	world_put(w, "", "resourcequotas",
+		  "{'metadata':{'name':'late','namespace':'w'},"
+		  "'spec':{'hard':{'configmaps':'3'}}}");
+	loop_poll(w->loop);
+	assert_int_equal(store_flush(w->store, &err), -1);
+	set_file_limit(RLIM_INFINITY);
+	loop_poll(w->loop);
+	assert_int_equal(quota_count(quota), 1);
+	assert_charge(w, quota, new_map(w, "c"), NULL);
+	assert_charge(w, quota, new_map(w, "d"), NULL);
+	assert_charge(w, quota, new_map(w, "e"),
+		      "configmaps \"e\" is forbidden: exceeded quota: q, "
+		      "requested: configmaps=1, used: configmaps=3, limited: "
+		      "configmaps=3");
+	assert_used(w, quota, "q", "configmaps", "3");
 	quota_free(quota);
 }
 
@@ -448,6 +497,7 @@ main(void)
 		CASE(test_a_dry_run_is_checked_but_not_charged),
 		CASE(test_a_write_that_does_not_happen_is_given_back),
 		CASE(test_a_reservation_ends_even_if_nobody_writes),
+		CASE(test_writes_that_the_disk_refused_are_given_back),
 		CASE(test_pods_count_what_they_request_until_they_end),
 		CASE(test_a_pod_must_say_what_is_limited),
 		CASE(test_a_claim_may_grow_as_far_as_the_quota),
