@@ -10,10 +10,12 @@ import os
 
 import pytest
 
+from clusters import Cluster
 from lab import Lab
 from proxies import Bench
 
 PEER_TIMEOUT = 5  # seconds; the proxies' default would make tests slow
+LOG_SHOWN = 20000  # bytes of a cluster's log, where a test fails
 
 
 class _Shared:
@@ -36,6 +38,10 @@ def pytest_runtest_makereport(item, call):
     bench_used = item.funcargs.get("bench")
     if report.failed and bench_used is not None:
         report.sections.append(("proxies", bench_used.logs()))
+    cluster_used = item.funcargs.get("cluster")
+    if report.failed and cluster_used is not None:
+        report.sections.append(("ferry-cluster",
+                                cluster_used.log()[-LOG_SHOWN:]))
     shared = getattr(item, "funcargs", {}).get("shared_lab")
     if not report.failed or shared is None:
         return
@@ -101,3 +107,25 @@ def bench():
     made = Bench()
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def cluster(request):
+    """A ferry-cluster for the tests of one file.
+
+    Its options are the file's CLUSTER_OPTIONS. Nodes need no kubelet that
+    renews their lease unless these say something else.
+    """
+    options = getattr(request.module, "CLUSTER_OPTIONS",
+                      ("--node-grace", "1h"))
+    with Cluster(*options) as made:
+        yield made
+
+
+@pytest.fixture
+def namespace(cluster):
+    """A namespace that one test has for itself."""
+    made = cluster.api().create("/api/v1/namespaces", {
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"generateName": "test-"}})
+    return made["metadata"]["name"]

@@ -101,12 +101,6 @@ class Kubelet:
         self.server.server_close()
 
 
-@pytest.fixture(scope="module", name="cluster")
-def cluster_():
-    with Cluster() as cluster:
-        yield cluster
-
-
 @pytest.fixture(name="kubelet")
 def kubelet_(cluster):
     kubelet = Kubelet(cluster)
