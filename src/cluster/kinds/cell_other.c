@@ -215,11 +215,12 @@ cell_apiservice_available(const struct column *column, const json_t *obj,
 json_t *
 cell_count_data(const struct column *column, const json_t *obj, int64_t now_s)
 {
+	size_t count = json_object_size(js_obj_at(obj, "data")) +
+		       json_object_size(js_obj_at(obj, "binaryData"));
+
 	(void)column;
 	(void)now_s;
-	return json_integer(
-		(json_int_t)(json_object_size(js_obj_at(obj, "data")) +
-			     json_object_size(js_obj_at(obj, "binaryData"))));
+	return json_integer((json_int_t)count);
 }
 
 json_t *

@@ -18,6 +18,9 @@
 #include "meta/names.h"
 
 #define APPROVAL "api-approved.kubernetes.io"
+#define APPROVAL_MISSING                                             \
+	"protected groups must have approval annotation \"" APPROVAL \
+	"\", see https://github.com/kubernetes/enhancements/pull/1111"
 
 static char *
 lower(const char *s)
@@ -111,10 +114,7 @@ check_group(const json_t *crd, struct causes *causes)
 	     str_has_suffix(group, ".kubernetes.io")) &&
 	    json_object_get(notes, APPROVAL) == NULL)
 		causes_required(causes, "metadata.annotations[" APPROVAL "]",
-				"protected groups must have approval "
-				"annotation \"" APPROVAL "\", see "
-				"https://github.com/kubernetes/enhancements/"
-				"pull/1111");
+				APPROVAL_MISSING);
 }
 
 static void

@@ -101,8 +101,11 @@ find(const struct definitions *d, const char *name)
 			    : NULL;
 }
 
+/* NOLINTBEGIN(misc-no-recursion): as deep as our own files; circles
+ * are refused. */
+
 /* What a reference stands for, a new reference; NULL on failure. */
-static json_t * /* NOLINTNEXTLINE(misc-no-recursion): circles are refused. */
+static json_t *
 follow(struct definitions *d, json_t *node, struct err *err)
 {
 	const char *name = json_string_value(json_object_get(node, "$ref"));
@@ -131,7 +134,6 @@ follow(struct definitions *d, json_t *node, struct err *err)
 }
 
 /* Where schemas are below a node: its members' names do not mean keywords. */
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as our own files. */
 static int
 resolve_member(struct definitions *d, json_t *owner, const char *name,
 	       struct err *err)
@@ -148,7 +150,6 @@ resolve_member(struct definitions *d, json_t *owner, const char *name,
 	return json_object_set_new(owner, name, found);
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as our own files. */
 static int
 resolve(struct definitions *d, json_t *node, struct err *err)
 {
@@ -165,6 +166,8 @@ resolve(struct definitions *d, json_t *node, struct err *err)
 		return -1;
 	return resolve_member(d, node, "additionalProperties", err);
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 int
 definitions_resolve(struct definitions *d, json_t *node, struct err *err)

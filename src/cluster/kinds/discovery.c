@@ -20,6 +20,9 @@
 #define V2_TYPE \
 	"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
+#define V2_API "apidiscovery.k8s.io/v2"
+#define V2BETA1_API "apidiscovery.k8s.io/v2beta1"
+
 /* Groups that users define come behind the built-in ones. */
 #define PRIORITY_CRD 1000
 #define PRIORITY_BUILTIN 16000
@@ -90,7 +93,7 @@ builtin_priority(const char *name)
 static struct group *
 find_group(struct discovery *d, const char *name)
 {
-	for (size_t i = 0; i < d->group_count; i++) {
+	for (size_t i = 0; d->groups != NULL && i < d->group_count; i++) {
 		if (str_equal(d->groups[i].name, name))
 			return &d->groups[i];
 	}
@@ -374,12 +377,10 @@ document_json(struct discovery *d, const char *path, enum discovery_form form)
 	const char *slash;
 
 	if (core || str_equal(path, "/apis")) {
-		if (form != DISCOVERY_PLAIN)
-			return aggregated_json(
-				d, core,
-				form == DISCOVERY_V2
-					? "apidiscovery.k8s.io/v2"
-					: "apidiscovery.k8s.io/v2beta1");
+		if (form == DISCOVERY_V2)
+			return aggregated_json(d, core, V2_API);
+		if (form == DISCOVERY_V2BETA1)
+			return aggregated_json(d, core, V2BETA1_API);
 		return core ? core_versions_json(d) : all_groups_json(d);
 	}
 	if (str_has_prefix(path, "/api/"))
@@ -524,27 +525,27 @@ find_external(struct discovery *d, const char *group, const char *version)
 
 void
 discovery_set_external(struct discovery *d,
-		       const struct discovery_external *from)
+		       const struct discovery_external *external)
 {
-	struct external *external =
-		find_external(d, from->group, from->version);
+	struct external *own =
+		find_external(d, external->group, external->version);
 
-	if (external == NULL) {
+	if (own == NULL) {
 		d->externals =
 			xrealloc(d->externals, (d->external_count + 1) *
 						       sizeof(*d->externals));
-		external = &d->externals[d->external_count++];
+		own = &d->externals[d->external_count++];
 	} else {
-		external_done(external);
+		external_done(own);
 	}
-	*external = (struct external){
-		.group = xstrdup(from->group),
-		.version = xstrdup(from->version),
-		.group_priority = from->group_priority,
-		.version_priority = from->version_priority,
+	*own = (struct external){
+		.group = xstrdup(external->group),
+		.version = xstrdup(external->version),
+		.group_priority = external->group_priority,
+		.version_priority = external->version_priority,
 	};
-	if (json_is_array(json_object_get(from->resources, "resources")))
-		external->resources = json_deep_copy(from->resources);
+	if (json_is_array(json_object_get(external->resources, "resources")))
+		own->resources = json_deep_copy(external->resources);
 	d->changes++;
 }
 

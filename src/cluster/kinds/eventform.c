@@ -4,7 +4,7 @@
 #include "base/array.h"
 
 static const struct name {
-	const char *core, *new_;
+	const char *core, *other;
 } names[] = {
 	{ "involvedObject", "regarding" },
 	{ "message", "note" },
@@ -30,12 +30,12 @@ void
 eventform_to_new(json_t *event)
 {
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		rename_member(event, names[i].core, names[i].new_);
+		rename_member(event, names[i].core, names[i].other);
 }
 
 void
 eventform_to_core(json_t *event)
 {
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		rename_member(event, names[i].new_, names[i].core);
+		rename_member(event, names[i].other, names[i].core);
 }

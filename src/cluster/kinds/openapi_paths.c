@@ -21,20 +21,20 @@ enum takes {
 };
 
 static const struct operation {
-	enum verb verb;
 	const char *method, *action;
+	enum verb verb;
 	unsigned takes;
 } on_many[] = {
-	{ VERB_LIST, "get", "list", TAKES_LIST },
-	{ VERB_CREATE, "post", "post", TAKES_WRITE },
-	{ VERB_DELETECOLLECTION, "delete", "deletecollection",
+	{ "get", "list", VERB_LIST, TAKES_LIST },
+	{ "post", "post", VERB_CREATE, TAKES_WRITE },
+	{ "delete", "deletecollection", VERB_DELETECOLLECTION,
 	  TAKES_LIST | TAKES_DELETE },
 }, on_one[] = {
-	{ VERB_GET, "get", "get", TAKES_NOTHING },
-	{ VERB_UPDATE, "put", "put", TAKES_WRITE },
-	{ VERB_PATCH, "patch", "patch", TAKES_WRITE | TAKES_FORCE },
-	{ VERB_DELETE, "delete", "delete", TAKES_DELETE },
-	{ VERB_CREATE, "post", "post", TAKES_WRITE },
+	{ "get", "get", VERB_GET, TAKES_NOTHING },
+	{ "put", "put", VERB_UPDATE, TAKES_WRITE },
+	{ "patch", "patch", VERB_PATCH, TAKES_WRITE | TAKES_FORCE },
+	{ "delete", "delete", VERB_DELETE, TAKES_DELETE },
+	{ "post", "post", VERB_CREATE, TAKES_WRITE },
 };
 
 static const struct parameter {
@@ -199,13 +199,15 @@ add_many(const struct path *path, const char *one, const char *list)
 	json_t *item = json_object();
 
 	for (size_t i = 0; i < ARRAY_LEN(on_many); i++) {
-		if (kind->verbs & on_many[i].verb)
-			(void)json_object_set_new(
-				item, on_many[i].method,
-				operation_json(path, &on_many[i], "Collection",
-					       on_many[i].verb == VERB_LIST
-						       ? list
-						       : one));
+		const struct operation *operation = &on_many[i];
+
+		if ((kind->verbs & operation->verb) == 0)
+			continue;
+		(void)json_object_set_new(
+			item, operation->method,
+			operation_json(path, operation, "Collection",
+				       operation->verb == VERB_LIST ? list
+								    : one));
 	}
 	put_item(path, text, item, false);
 	if (!kind->namespaced || (kind->verbs & VERB_LIST) == 0)
@@ -228,12 +230,12 @@ add_one(const struct path *path, const char *suffix, unsigned verbs,
 	json_t *item = json_object();
 
 	for (size_t i = 0; i < ARRAY_LEN(on_one); i++) {
-		if (verbs & on_one[i].verb)
-			(void)json_object_set_new(
-				item, on_one[i].method,
-				operation_json(path, &on_one[i],
-					       suffix + strlen("/{name}"),
-					       answer));
+		if ((verbs & on_one[i].verb) == 0)
+			continue;
+		(void)json_object_set_new(
+			item, on_one[i].method,
+			operation_json(path, &on_one[i],
+				       suffix + strlen("/{name}"), answer));
 	}
 	put_item(path, text, item, true);
 }

@@ -245,9 +245,10 @@ put_paths(struct buf *out, const json_t *paths)
 	put_message(out, DOCUMENT_PATHS, &all);
 }
 
+/* NOLINTBEGIN(misc-no-recursion): as deep as a compiled schema. */
+
 static void put_schema_members(struct buf *out, const json_t *schema);
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as a compiled schema. */
 static void
 put_named_schemas(struct buf *out, unsigned field, unsigned each,
 		  const json_t *schemas)
@@ -266,7 +267,6 @@ put_named_schemas(struct buf *out, unsigned field, unsigned each,
 	put_message(out, field, &all);
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as a compiled schema. */
 static void
 put_schema_members(struct buf *out, const json_t *schema)
 {
@@ -304,7 +304,6 @@ put_schema_members(struct buf *out, const json_t *schema)
 	put_extensions(out, SCHEMA_EXTENSION, schema);
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as a compiled schema. */
 static void
 put_schema(struct buf *out, unsigned field, const json_t *schema)
 {
@@ -313,6 +312,8 @@ put_schema(struct buf *out, unsigned field, const json_t *schema)
 	put_schema_members(&inner, schema);
 	put_message(out, field, &inner);
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 char *
 openapi_pb(const json_t *swagger, size_t *ret_len)

@@ -166,7 +166,8 @@ mark_special(json_t *out, const json_t *from)
 	}
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as a compiled schema. */
+/* NOLINTBEGIN(misc-no-recursion): as deep as a compiled schema. */
+
 static json_t *
 export_inline(struct openapi_schemas *schemas, const json_t *node)
 {
@@ -219,7 +220,6 @@ ref_with_words(struct openapi_schemas *schemas, const json_t *node,
 	return out;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as a compiled schema. */
 static json_t *export(struct openapi_schemas *schemas, const json_t *node)
 {
 	bool own = false;
@@ -239,6 +239,8 @@ static json_t *export(struct openapi_schemas *schemas, const json_t *node)
 	return own ? ref_with_words(schemas, node, name)
 		   : openapi_ref(schemas, name);
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 static void
 mark_kind(json_t *schema, const struct kind_version *version, const char *kind)

@@ -107,8 +107,8 @@ test_patch_says_what_the_server_can_do(void **state)
 		"patchKubevirtIoV1NamespacedVirtualMachineInstanceMigration");
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as the document. */
-static void
+/* As deep as the document. */
+static void /* NOLINTNEXTLINE(misc-no-recursion) */
 assert_refs_lead_somewhere(const json_t *node, const json_t *schemas)
 {
 	const char *name, *ref;
@@ -234,7 +234,7 @@ is_text(const struct bytes *bytes, const char *text)
 static struct bytes
 find_named(struct bytes in, unsigned number, const char *name)
 {
-	struct bytes entry, part, value = { NULL, NULL };
+	struct bytes entry = { NULL, NULL }, part = entry, value = entry;
 	unsigned field;
 
 	while ((field = next_field(&in, &entry)) != 0) {
@@ -258,7 +258,7 @@ find_named(struct bytes in, unsigned number, const char *name)
 static struct bytes
 find_field(struct bytes in, unsigned number)
 {
-	struct bytes part;
+	struct bytes part = { NULL, NULL };
 	unsigned field;
 
 	while ((field = next_field(&in, &part)) != 0) {
@@ -276,7 +276,7 @@ test_version_two_is_a_document_of_gnostic(void **state)
 	const struct document *document = openapi_v2(w->openapi, true);
 	struct bytes in = { (const uint8_t *)document->data,
 			    (const uint8_t *)document->data + document->len };
-	struct bytes schema, patch, query, part;
+	struct bytes schema, patch, query, part = { NULL, NULL };
 	unsigned field, parameters = 0, dry_run = 0;
 
 	assert_string_equal(document->content_type, "application/octet-stream");

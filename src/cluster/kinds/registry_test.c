@@ -224,11 +224,11 @@ static void
 test_versions_subresources_and_columns_are_taken_over(void **state)
 {
 	struct world *w = *state;
-	AUTO(js_unref) json_t *crd = define(w, gadget);
-	struct kind *kind =
-		registry_by_kind(w->registry, "example.com", "Gadget");
 	struct kind_version *v1, *beta;
+	struct kind *kind;
 
+	json_decref(define(w, gadget));
+	kind = registry_by_kind(w->registry, "example.com", "Gadget");
 	assert_non_null(kind);
 	assert_false(kind->namespaced);
 	assert_string_equal(kind->singular, "gadget");
@@ -253,9 +253,8 @@ static void
 test_extensions_of_schemas_are_followed(void **state)
 {
 	struct world *w = *state;
-	AUTO(js_unref) json_t *crd = define(w, gadget);
-	struct kind_version *v1 =
-		testkinds_version(w->registry, "example.com", "v1", "gadgets");
+	AUTO(free_ptr) char *right = NULL, *wrong = NULL;
+	struct kind_version *v1;
 	AUTO(js_unref)
 	json_t *good = testkinds_parse(
 		"{metadata: {name: a}, spec: {port: http, template: "
@@ -265,9 +264,11 @@ test_extensions_of_schemas_are_followed(void **state)
 	json_t *bad = testkinds_parse(
 		"{metadata: {name: a}, spec: {port: http, template: {metadata: "
 		"{names: a}}, list: [{name: a}, {name: a}]}}");
-	AUTO(free_ptr) char *right = testkinds_check(v1->schema, good);
-	AUTO(free_ptr) char *wrong = testkinds_check(v1->schema, bad);
 
+	json_decref(define(w, gadget));
+	v1 = testkinds_version(w->registry, "example.com", "v1", "gadgets");
+	right = testkinds_check(v1->schema, good);
+	wrong = testkinds_check(v1->schema, bad);
 	assert_string_equal(right, "");
 	assert_int_equal(js_int_at(good, "spec.size", 0), 3);
 	assert_string_equal(wrong,
@@ -315,7 +316,6 @@ static void
 test_names_are_given_once(void **state)
 {
 	struct world *w = *state;
-	AUTO(js_unref) json_t *first = define(w, gadget);
 	AUTO(js_unref)
 	json_t *second = testkinds_parse(
 		"{metadata: {name: gizmos.example.com}, spec: {group: "
@@ -324,6 +324,7 @@ test_names_are_given_once(void **state)
 		"storage: true, schema: {openAPIV3Schema: {type: object}}}]}}");
 	const json_t *condition;
 
+	json_decref(define(w, gadget));
 	assert_int_equal(registry_prepare_crd(w->registry, second, NULL, NOW,
 					      &w->causes),
 			 0);

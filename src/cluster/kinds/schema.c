@@ -21,6 +21,9 @@ schema_ref(struct schema *schema)
 	return schema;
 }
 
+/* NOLINTBEGIN(misc-no-recursion): a schema is at most as deep as its
+ * compiler allows, a place as an object, JS_MAX_DEPTH. */
+
 static void
 set_done(struct schema_set *set)
 {
@@ -39,13 +42,13 @@ rules_free(struct schema_rules *rules)
 	set_done(&rules->all_of);
 	set_done(&rules->any_of);
 	set_done(&rules->one_of);
-	schema_unref(rules->not_);
+	schema_unref(rules->never);
 	free(rules);
 }
 
 /* As deep as the schema it was compiled from, which had a limit. */
 void
-schema_unref(struct schema *schema) /* NOLINT(misc-no-recursion) */
+schema_unref(struct schema *schema)
 {
 	if (schema == NULL || --schema->refs > 0)
 		return;
@@ -62,7 +65,6 @@ schema_unref(struct schema *schema) /* NOLINT(misc-no-recursion) */
 	free(schema);
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, JS_MAX_DEPTH. */
 static void
 place_write(const struct schema_place *place, bool indexes, struct buf *out)
 {
@@ -75,6 +77,8 @@ place_write(const struct schema_place *place, bool indexes, struct buf *out)
 	else if (indexes)
 		(void)buf_printf(out, "[%zu]", place->index);
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 static char *
 place_text(const struct schema_place *place, bool indexes)

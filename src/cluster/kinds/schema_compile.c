@@ -127,6 +127,8 @@ complain(struct compiler *c, enum cause_type type, const char *member,
 		causes_forbidden(c->causes, field, message);
 }
 
+/* NOLINTBEGIN(misc-no-recursion): at most DEPTH_MAX deep. */
+
 static struct schema *
 compile_below(struct compiler *c, const json_t *node, enum role role,
 	      const char *fmt, const char *name)
@@ -363,7 +365,7 @@ compile_set(struct compiler *c, struct schema_set *set, const json_t *node,
 
 	if (count == 0)
 		return;
-	set->list = xcalloc(count, sizeof(*set->list));
+	set->list = xcalloc(count, sizeof(struct schema *));
 	for (size_t i = 0; i < count; i++) {
 		struct schema *schema;
 		char index[24];
@@ -397,7 +399,7 @@ static void
 compile_rules(struct compiler *c, struct schema *schema, const json_t *node)
 {
 	const json_t *values = json_object_get(node, "enum");
-	const json_t *not_ = json_object_get(node, "not");
+	const json_t *never = json_object_get(node, "not");
 	struct schema_rules *rules;
 
 	if (!has_rules(node))
@@ -420,8 +422,9 @@ compile_rules(struct compiler *c, struct schema *schema, const json_t *node)
 	compile_set(c, &rules->all_of, node, "allOf");
 	compile_set(c, &rules->any_of, node, "anyOf");
 	compile_set(c, &rules->one_of, node, "oneOf");
-	if (json_is_object(not_))
-		rules->not_ = compile_below(c, not_, ROLE_JUNCTOR, "not", NULL);
+	if (json_is_object(never))
+		rules->never =
+			compile_below(c, never, ROLE_JUNCTOR, "not", NULL);
 }
 
 static void
@@ -540,7 +543,6 @@ check_default(struct compiler *c, const struct schema *schema)
 	unknown_done(&unknown);
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): at most DEPTH_MAX deep. */
 static struct schema *
 compile(struct compiler *c, const json_t *node, enum role role)
 {
@@ -573,6 +575,8 @@ compile(struct compiler *c, const json_t *node, enum role role)
 	pool_add(c, schema);
 	return schema;
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 struct schema *
 schema_compile(const json_t *openapi, const char *field,

@@ -55,7 +55,7 @@ struct schema_rules {
 	int64_t min_items, max_items;
 	int64_t min_properties, max_properties;
 	struct schema_set all_of, any_of, one_of;
-	struct schema *not_;
+	struct schema *never; /* not */
 };
 
 struct schema {

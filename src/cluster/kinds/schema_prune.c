@@ -17,6 +17,8 @@ unknown_add(struct unknown *unknown, const struct schema_place *place)
 	unknown->paths[unknown->count++] = schema_place_text(place);
 }
 
+/* NOLINTBEGIN(misc-no-recursion): as deep as the object, JS_MAX_DEPTH. */
+
 static void prune(const struct schema *schema, json_t *value,
 		  const struct schema_place *place, struct unknown *unknown);
 
@@ -40,7 +42,6 @@ prune_member(const struct schema *schema, json_t *value,
 	return true;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, JS_MAX_DEPTH. */
 static void
 prune(const struct schema *schema, json_t *value,
       const struct schema_place *place, struct unknown *unknown)
@@ -123,7 +124,6 @@ fill_member(const struct schema *below, json_t *obj, const char *name)
 	}
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, JS_MAX_DEPTH. */
 static void
 fill(const struct schema *schema, json_t *value)
 {
@@ -159,3 +159,5 @@ schema_default(const struct schema *schema, json_t *obj)
 {
 	fill(schema, obj);
 }
+
+/* NOLINTEND(misc-no-recursion) */

@@ -10,10 +10,13 @@
 #include "cluster/kinds/schema_internal.h"
 #include "meta/quantity.h"
 
+/* NOLINTBEGIN(misc-no-recursion): as deep as the object, JS_MAX_DEPTH,
+ * or a schema. */
+
 /* Go's name of the type that a node decodes into; to be freed. As deep as
  * arrays and maps are nested in a schema, a handful. */
 static char *
-go_type(const struct schema *schema) /* NOLINT(misc-no-recursion) */
+go_type(const struct schema *schema)
 {
 	AUTO(free_ptr) char *below = NULL;
 
@@ -79,12 +82,13 @@ describe_format(const struct schema *schema, const json_t *value)
 	if (schema->format == FORMAT_QUANTITY &&
 	    quantity_parse(s, &q, &err) == -1)
 		return xstrdup(err.text);
-	if (schema->format == FORMAT_DATE_TIME)
+	if (schema->format == FORMAT_DATE_TIME) {
 		return xasprintf(
 			"parsing time \"\\\"%s\\\"\" as "
 			"\"\\\"2006-01-02T15:04:05Z07:00\\\"\": cannot "
 			"parse \"%s\" as \"2006\"",
 			s, s);
+	}
 	if (schema->format == FORMAT_BYTE)
 		return xstrdup("illegal base64 data at input byte 0");
 	if (json_is_number(value))
@@ -94,7 +98,6 @@ describe_format(const struct schema *schema, const json_t *value)
 	return NULL;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as the object, JS_MAX_DEPTH. */
 static char *
 check(const struct schema *schema, const char *owner, const json_t *value,
       const struct schema_place *place)
@@ -144,3 +147,5 @@ schema_check_types(const struct schema *schema, const char *kind,
 {
 	return check(schema, kind, obj, NULL);
 }
+
+/* NOLINTEND(misc-no-recursion) */

@@ -20,6 +20,9 @@ struct validation {
 	size_t steps;
 };
 
+/* NOLINTBEGIN(misc-no-recursion): as deep as object and
+ * schema, which both have a limit. */
+
 static void validate(struct validation *v, const struct schema *schema,
 		     const json_t *value, const struct schema_place *place);
 
@@ -359,8 +362,8 @@ validate_rules(struct validation *v, const struct schema_rules *rules,
 		validate_any_of(v, &rules->any_of, value, place);
 	if (rules->one_of.count > 0)
 		validate_one_of(v, &rules->one_of, value, place);
-	if (rules->not_ != NULL)
-		validate_not(v, rules->not_, value, place);
+	if (rules->never != NULL)
+		validate_not(v, rules->never, value, place);
 }
 
 static void
@@ -421,8 +424,6 @@ validate_array(struct validation *v, const struct schema *schema,
 	}
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as object and schema, which both
- * have a limit. */
 static void
 validate(struct validation *v, const struct schema *schema, const json_t *value,
 	 const struct schema_place *place)
@@ -471,3 +472,5 @@ schema_validate(const struct schema *schema, const json_t *obj,
 	schema_validate_at(schema, obj, NULL, causes);
 	return causes_count(causes) == before ? 0 : -1;
 }
+
+/* NOLINTEND(misc-no-recursion) */
