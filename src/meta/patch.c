@@ -374,6 +374,40 @@ push(struct pairs *pairs, json_t *to, const json_t *patch)
 	pairs->list[pairs->len++] = (struct pair){ to, patch };
 }
 
+/* Drops the members that are null; what is inside is left for later. */
+static void
+prune_members(struct pairs *pairs, json_t *value)
+{
+	const char *key;
+	json_t *member;
+	void *next;
+	size_t i;
+
+	json_object_foreach_safe(value, next, key, member)
+	{
+		if (json_is_null(member))
+			(void)json_object_del(value, key);
+		else
+			push(pairs, member, NULL);
+	}
+	json_array_foreach(value, i, member) push(pairs, member, NULL);
+}
+
+/* Kubernetes also drops what is null in the objects of a list, which is
+ * replaced as a whole otherwise. */
+static json_t *
+copy_pruned(const json_t *value)
+{
+	struct pairs pairs = { .list = NULL };
+	json_t *copied = json_deep_copy(value);
+
+	push(&pairs, copied, NULL);
+	while (pairs.len > 0)
+		prune_members(&pairs, pairs.list[--pairs.len].to);
+	free(pairs.list);
+	return copied;
+}
+
 /* One level; objects inside are left for later. */
 static void
 merge_members(struct pairs *pairs, json_t *to, const json_t *patch)
@@ -394,8 +428,7 @@ merge_members(struct pairs *pairs, json_t *to, const json_t *patch)
 			}
 			push(pairs, inner, value);
 		} else {
-			(void)json_object_set_new(to, key,
-						  json_deep_copy(value));
+			(void)json_object_set_new(to, key, copy_pruned(value));
 		}
 	}
 }

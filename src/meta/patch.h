@@ -25,7 +25,8 @@ struct status;
 /* RFC 6902; all operations or none. */
 json_t *patch_json(const json_t *target, const json_t *ops, struct status *st);
 
-/* RFC 7386. */
+/* RFC 7386, but for members of objects in lists: those that are null are
+ * dropped there too, as Kubernetes does. */
 json_t *patch_merge(const json_t *target, const json_t *patch,
 		    struct status *st);
 

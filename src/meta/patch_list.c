@@ -391,6 +391,27 @@ merge_scalars(struct patch_work *work, const struct patch_list *list,
 	return 0;
 }
 
+/*
+ * The order of the server's items, by which those are placed that
+ * $setElementOrder does not name. In Kubernetes new items take the places of
+ * deleted ones in it, so that with [f, c], f deleted and b added, c comes
+ * before b.
+ */
+static json_t *
+server_order(const struct patch_list *list, const json_t *left,
+	     const json_t *merged)
+{
+	json_t *order = json_copy((json_t *)(uintptr_t)left);
+	size_t count = json_array_size(list->original);
+
+	if (list->order == NULL)
+		return order;
+	for (size_t i = json_array_size(left);
+	     i < count && i < json_array_size(merged); i++)
+		(void)json_array_append(order, json_array_get(merged, i));
+	return order;
+}
+
 static int
 merge_objects(struct patch_work *work, const struct patch_list *list,
 	      json_t *to, const char *name, struct status *st)
@@ -399,6 +420,7 @@ merge_objects(struct patch_work *work, const struct patch_list *list,
 	AUTO(js_unref) json_t *deleted = json_object();
 	AUTO(js_unref) json_t *left = NULL;
 	AUTO(js_unref) json_t *merged = NULL;
+	AUTO(js_unref) json_t *server = NULL;
 	bool replaces;
 
 	if (list->key[0] == '\0')
@@ -415,10 +437,11 @@ merge_objects(struct patch_work *work, const struct patch_list *list,
 			: without(list->original, list->key, deleted);
 	merged = json_copy(left);
 	merge_items(work, list, plain, merged);
+	server = server_order(list, left, merged);
 	(void)json_object_set_new(
 		to, name,
-		arrange(merged, list->order != NULL ? list->order : plain, left,
-			list->key));
+		arrange(merged, list->order != NULL ? list->order : plain,
+			server, list->key));
 	return 0;
 }
 

@@ -271,6 +271,8 @@ test_merge_patches(void **state)
 		{ "[1,2]", "{'a':'b','c':null}", "{'a':'b'}" },
 		{ "{}", "{'a':{'bb':{'ccc':null}}}", "{'a':{'bb':{}}}" },
 		{ "{'a':[1]}", "{'a':[null]}", "{'a':[null]}" },
+		{ "{'a':[1]}", "{'a':[{'b':null,'c':[{'d':null}]}]}",
+		  "{'a':[{'c':[{}]}]}" },
 		{ "{'a':{'b':{'c':1,'d':2}},'e':3}",
 		  "{'a':{'b':{'c':null,'x':{'y':[]}}}}",
 		  "{'a':{'b':{'d':2,'x':{'y':[]}}},'e':3}" },
@@ -405,6 +407,12 @@ test_strategic_puts_lists_in_the_order_of_the_patch(void **state)
 		  "'containers':[{'name':'b'},"
 		  "{'name':'a','$patch':'delete'}]}}",
 		  POD("[{'name':'b'}]") },
+		/* A new item takes the place of a deleted one. */
+		{ POD("[{'name':'f'},{'name':'c'}]"),
+		  "{'spec':{'$setElementOrder/containers':[{'name':'b'}],"
+		  "'containers':[{'name':'f','$patch':'delete'},"
+		  "{'name':'b'}]}}",
+		  POD("[{'name':'c'},{'name':'b'}]") },
 		{ "{'spec':{}}",
 		  "{'spec':{'$setElementOrder/containers':[{'name':'a'}]}}",
 		  "{'spec':{}}" },
