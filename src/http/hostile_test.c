@@ -28,11 +28,11 @@ set_up(void **state)
 		.connections = 8,
 		.header_bytes = HEADER_BYTES,
 		.body_bytes = BODY_BYTES,
-		.handshake_ms = 150,
-		.header_ms = 150,
-		.body_ms = 150,
-		.idle_ms = 300,
-		.write_ms = 200,
+		.handshake_ms = 400,
+		.header_ms = 400,
+		.body_ms = 400,
+		.idle_ms = 800,
+		.write_ms = 400,
 	};
 
 	(void)state;
@@ -234,9 +234,9 @@ test_a_slow_head_is_given_up(void **state)
 	size_t i = 0;
 
 	(void)state;
-	/* A byte every 10 ms is activity, but no request. */
+	/* A byte every 20 ms is activity, but no request. */
 	while (!client.eof && !client.failed && i < sizeof(drip) - 1) {
-		if (loop_now_ms() - start >= i * 10)
+		if (loop_now_ms() - start >= i * 20)
 			i += testweb_send_some(&client, drip + i, 1);
 		testweb_turn(&web);
 		(void)testweb_receive(&client);
@@ -267,11 +267,11 @@ test_an_idle_connection_is_closed_in_order(void **state)
 	testweb_expect(&client, "hello");
 	start = loop_now_ms();
 	/* Each request begins the time anew. */
-	while (loop_now_ms() - start < 200)
+	while (loop_now_ms() - start < 500)
 		testweb_turn(&web);
 	testweb_get(&client, "/hello");
 	testweb_expect(&client, "hello");
-	while (loop_now_ms() - start < 400)
+	while (loop_now_ms() - start < 1000)
 		testweb_turn(&web);
 	assert_false(testweb_receive(&client));
 	assert_false(client.eof || client.failed);
@@ -285,7 +285,7 @@ test_a_request_may_take_its_time(void **state)
 	(void)state;
 	testweb_get(&client, "/hold");
 	testweb_until(&web, &web.held_count, 1);
-	testweb_spend(&web, 500);
+	testweb_spend(&web, 1000);
 	assert_int_equal(web.gone, 0);
 	http_reply(web.held[0], 200, NULL, 0, "at last", 7);
 	testweb_expect(&client, "at last");
