@@ -30,6 +30,7 @@ struct controller {
 extern const struct controller scheduler_controller;
 extern const struct controller gc_controller;
 extern const struct controller namespace_controller;
+extern const struct controller definition_controller;
 extern const struct controller defaults_controller;
 extern const struct controller nodelife_controller;
 extern const struct controller eviction_controller;

@@ -10,9 +10,10 @@
 #include "cluster/control/view.h"
 
 static const struct controller *const controllers[] = {
-	&scheduler_controller, &gc_controller,       &namespace_controller,
-	&defaults_controller,  &nodelife_controller, &eviction_controller,
-	&expiry_controller,    &pdb_controller,      &binder_controller,
+	&scheduler_controller,  &gc_controller,       &namespace_controller,
+	&definition_controller, &defaults_controller, &nodelife_controller,
+	&eviction_controller,   &expiry_controller,   &pdb_controller,
+	&binder_controller,
 };
 
 struct control {

@@ -6,7 +6,16 @@
 #include "base/err.h"
 #include "cluster/control/dig.h"
 #include "cluster/control/model.h"
+#include "cluster/control/view.h"
 #include "meta/time.h"
+
+static bool
+is_of_health(const struct taint *taint)
+{
+	return taint->effect == TAINT_NO_EXECUTE &&
+	       (strcmp(taint->key, TAINT_NOT_READY) == 0 ||
+		strcmp(taint->key, TAINT_UNREACHABLE) == 0);
+}
 
 /* How long the pod bears the taint: seconds, 0 not at all, -1 for ever. */
 static int64_t
@@ -26,14 +35,12 @@ patience(const struct pod *pod, const struct taint *taint)
 	}
 	if (covered)
 		return least;
-	if (strcmp(taint->key, TAINT_NOT_READY) == 0 ||
-	    strcmp(taint->key, TAINT_UNREACHABLE) == 0)
-		return EVICT_DEFAULT_SECONDS;
-	return 0;
+	return is_of_health(taint) ? EVICT_DEFAULT_SECONDS : 0;
 }
 
 int64_t
-evict_time(const struct pod *pod, const json_t *taints, int64_t now_us)
+evict_time(const struct pod *pod, const json_t *taints, bool cut_off,
+	   int64_t now_us)
 {
 	size_t count;
 	struct taint *list = taints_from_json(taints, &count);
@@ -45,7 +52,8 @@ evict_time(const struct pod *pod, const json_t *taints, int64_t now_us)
 		int64_t at;
 		struct err err;
 
-		if (list[i].effect != TAINT_NO_EXECUTE)
+		if (list[i].effect != TAINT_NO_EXECUTE ||
+		    (cut_off && is_of_health(&list[i])))
 			continue;
 		seconds = patience(pod, &list[i]);
 		if (seconds == -1)
@@ -62,4 +70,24 @@ evict_time(const struct pod *pod, const json_t *taints, int64_t now_us)
 	}
 	taints_free(list, count);
 	return soonest;
+}
+
+static bool
+is_unhealthy(const struct node *node)
+{
+	for (size_t i = 0; i < node->taint_count; i++) {
+		if (is_of_health(&node->taints[i]))
+			return true;
+	}
+	return false;
+}
+
+bool
+evict_is_cut_off(const struct view *view)
+{
+	for (size_t i = 0; i < view->count; i++) {
+		if (!is_unhealthy(view->list[i]))
+			return false;
+	}
+	return true;
 }

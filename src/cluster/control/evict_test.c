@@ -4,25 +4,32 @@
 #include "base/test.h"
 #include "cluster/control/model.h"
 #include "cluster/control/testjson.h"
+#include "cluster/control/view.h"
 #include "meta/time.h"
 
 #define NOW (INT64_C(1000000000) * TIME_US_PER_SECOND) /* 2001-09-09 */
 
 /* Seconds from NOW until the pod goes; -1: never. */
 static int64_t
-seconds(const char *tolerations, const char *taints)
+seconds_when(const char *tolerations, const char *taints, bool cut_off)
 {
 	json_t *obj = testjson("{'metadata':{'name':'p','namespace':'w'},"
 			       "'spec':{'tolerations':%s}}",
 			       tolerations);
 	json_t *list = testjson("%s", taints);
 	struct pod *pod = pod_new(obj, 1);
-	int64_t at = evict_time(pod, list, NOW);
+	int64_t at = evict_time(pod, list, cut_off, NOW);
 
 	pod_free(pod);
 	json_decref(obj);
 	json_decref(list);
 	return at == EVICT_NEVER ? -1 : (at - NOW) / TIME_US_PER_SECOND;
+}
+
+static int64_t
+seconds(const char *tolerations, const char *taints)
+{
+	return seconds_when(tolerations, taints, false);
 }
 
 #define MINE "[{'key':'k','value':'v','effect':'NoExecute'}]"
@@ -95,6 +102,40 @@ test_time_runs_from_when_the_taint_was_added(void **state)
 			 60);
 }
 
+static void
+test_a_server_that_is_cut_off_blames_no_node(void **state)
+{
+	(void)state;
+	assert_int_equal(seconds_when("[]", GONE, true), -1);
+	assert_int_equal(seconds_when("[]", MINE, true), 0);
+}
+
+static void
+add_node(struct view *view, const char *name, const char *taints)
+{
+	json_t *obj = testjson("{'metadata':{'name':'%s'},"
+			       "'spec':{'taints':%s}}",
+			       name, taints);
+
+	(void)view_set_node(view, obj);
+	json_decref(obj);
+}
+
+static void
+test_it_is_cut_off_when_no_node_is_healthy(void **state)
+{
+	struct view *view = view_new();
+
+	(void)state;
+	add_node(view, "a", GONE);
+	assert_true(evict_is_cut_off(view));
+	add_node(view, "b", MINE);
+	assert_false(evict_is_cut_off(view));
+	add_node(view, "b", GONE);
+	assert_true(evict_is_cut_off(view));
+	view_free(view);
+}
+
 int
 main(void)
 {
@@ -105,6 +146,8 @@ main(void)
 		cmocka_unit_test(
 			test_a_silent_node_is_borne_for_a_while_by_default),
 		cmocka_unit_test(test_time_runs_from_when_the_taint_was_added),
+		cmocka_unit_test(test_a_server_that_is_cut_off_blames_no_node),
+		cmocka_unit_test(test_it_is_cut_off_when_no_node_is_healthy),
 	};
 
 	return cmocka_run_group_tests_name("evict", tests, NULL, NULL);

@@ -4,7 +4,8 @@
  * Two ways in which pods lose their node.
  *
  * Taint eviction: a pod on a node with a NoExecute taint is deleted as soon as
- * it does not tolerate that any longer.
+ * it does not tolerate that any longer; but not for the sake of silent nodes
+ * while all nodes are silent.
  *
  * Orphaned pods: a pod whose node has been gone for ORPHAN_MS is deleted for
  * good, as no kubelet will ever say that it has ended.
@@ -30,6 +31,8 @@
 #define EVICTION_USER "system:serviceaccount:kube-system:node-controller"
 #define PARALLEL 32
 #define ORPHAN_MS (40U * 1000)
+/* How often a server that is cut off looks whether it still is. */
+#define CUT_OFF_MS (10U * 1000)
 
 struct eviction {
 	struct context *context;
@@ -87,20 +90,21 @@ delete_pod(struct task *task, const struct pod *pod, bool for_good)
 
 /* When the pod is to go because of its node's taints. */
 static int64_t
-time_of(const struct eviction *v, const struct pod *pod)
+time_of(const struct eviction *v, const struct pod *pod, bool cut_off)
 {
 	const struct node *node = view_node(v->context->view, pod->node_name);
 
 	/* The shape's second part is spec.taints. */
 	if (node == NULL || pod->deleting || pod->finished)
 		return EVICT_NEVER;
-	return evict_time(pod, json_array_get(node->shape, 1), time_now_us());
+	return evict_time(pod, json_array_get(node->shape, 1), cut_off,
+			  time_now_us());
 }
 
 static void
 plan_pod(struct eviction *v, const struct pod *pod)
 {
-	int64_t at = time_of(v, pod);
+	int64_t at = time_of(v, pod, false);
 	int64_t now = time_now_us();
 
 	if (at != EVICT_NEVER)
@@ -115,12 +119,18 @@ evict_pod(const char *key, void *arg)
 	const struct pod *pod = view_pod(v->context->view, key);
 	struct task *task;
 	struct recorder_ref ref;
-	int64_t at = pod == NULL ? EVICT_NEVER : time_of(v, pod);
+	int64_t at = pod == NULL ? EVICT_NEVER : time_of(v, pod, false);
 
 	/* Taints come and go: what was planned may be off, or later. */
 	if (pod == NULL || at > time_now_us()) {
 		if (at != EVICT_NEVER)
 			plan_pod(v, pod);
+		worker_end(v->taints, key, false);
+		return;
+	}
+	if (evict_is_cut_off(v->context->view) &&
+	    time_of(v, pod, true) > time_now_us()) {
+		worker_add_after(v->taints, key, CUT_OFF_MS);
 		worker_end(v->taints, key, false);
 		return;
 	}

@@ -24,6 +24,7 @@
 #include "cluster/control/feed.h"
 #include "cluster/control/follow.h"
 #include "cluster/control/nsstatus.h"
+#include "cluster/control/purge.h"
 #include "cluster/control/task.h"
 #include "cluster/control/worker.h"
 #include "cluster/kinds/kind.h"
@@ -69,16 +70,16 @@ find(const struct namespaces *n, const char *name)
 	return node == NULL ? NULL : MAP_ENTRY(node, struct ending, node);
 }
 
+/* after is taken. */
 static void
-set_cursor(struct ending *ending, const struct kind *kind,
-	   const struct object *obj)
+set_cursor(struct ending *ending, const struct kind *kind, char *after)
 {
 	free(ending->group);
 	free(ending->plural);
 	free(ending->after);
 	ending->group = kind == NULL ? NULL : xstrdup(kind->group);
 	ending->plural = kind == NULL ? NULL : xstrdup(kind->plural);
-	ending->after = obj == NULL ? NULL : object_key(obj);
+	ending->after = after;
 }
 
 static void
@@ -184,32 +185,13 @@ struct deletion {
 	size_t sent;
 };
 
-static void
-delete_object(struct task *task, const struct kind *kind,
-	      const struct object *obj)
-{
-	AUTO(free_ptr)
-	char *path = api_path(kind, obj->namespace_, obj->name);
-
-	task_send(task,
-		  &(struct api_call){
-			  .method = "DELETE",
-			  .path = path,
-			  .body = json_pack("{s:s,s:s,s:{s:s},s:s}", "kind",
-					    "DeleteOptions", "apiVersion", "v1",
-					    "preconditions", "uid", obj->uid,
-					    "propagationPolicy", "Background"),
-		  });
-}
-
 /* From where the last portion ended; false when this one is complete. */
 static bool
 delete_kind(struct kind *kind, void *arg)
 {
 	struct deletion *d = arg;
 	struct ending *ending = d->ending;
-	struct object **list;
-	size_t count;
+	char *after = NULL;
 	int order = 1;
 
 	if (!has_content(kind))
@@ -221,16 +203,12 @@ delete_kind(struct kind *kind, void *arg)
 	}
 	if (order < 0)
 		return true;
-	count = store_list(kind->collection, ending->name,
-			   order == 0 ? ending->after : NULL, 0, &list);
-	for (size_t i = 0; i < count && d->sent < PORTION; i++) {
-		if (list[i]->deleting)
-			continue;
-		delete_object(d->task, kind, list[i]);
-		if (++d->sent == PORTION)
-			set_cursor(ending, kind, list[i]);
-	}
-	objects_unref(list, count);
+	if (order == 0)
+		after = TAKE_PTR(ending->after);
+	d->sent += purge_kind(d->task, kind, ending->name, PORTION - d->sent,
+			      &after);
+	if (d->sent == PORTION)
+		set_cursor(ending, kind, TAKE_PTR(after));
 	return d->sent < PORTION;
 }
 

@@ -612,11 +612,15 @@ static void
 scheduler_stop(void *state)
 {
 	struct scheduler *s = state;
-	struct map_node *node;
+	struct map_node *node = map_next(&s->waiting, NULL);
 
 	api_close(s->api);
-	while ((node = map_next(&s->waiting, NULL)) != NULL)
+	while (node != NULL) {
+		struct map_node *next = map_next(&s->waiting, node);
+
 		forget(s, MAP_ENTRY(node, struct waiting, node));
+		node = next;
+	}
 	map_done(&s->waiting);
 	heap_done(&s->active);
 	heap_done(&s->resting);

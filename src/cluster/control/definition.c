@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * CustomResourceDefinitions: one that is deleted takes its objects along. It
+ * has a finalizer, waits until they are gone, and only then goes itself.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "cluster/control/api.h"
+#include "cluster/control/context.h"
+#include "cluster/control/dig.h"
+#include "cluster/control/follow.h"
+#include "cluster/control/purge.h"
+#include "cluster/control/task.h"
+#include "cluster/control/worker.h"
+#include "cluster/kinds/kind.h"
+#include "cluster/kinds/registry.h"
+#include "cluster/store/object.h"
+#include "cluster/store/store.h"
+#include "meta/time.h"
+
+#define DEFINITION_USER "system:apiserver"
+#define GROUP "apiextensions.k8s.io"
+#define RESOURCE "customresourcedefinitions"
+#define FINALIZER "customresourcecleanup.apiextensions.k8s.io"
+#define PARALLEL 8
+#define PORTION 32
+/* How often objects that do not go are looked for again. */
+#define LOOK_MS 5000U
+
+/* A definition that is being deleted. */
+struct ending {
+	struct map_node node;
+	char *name;  /* "plural.group" */
+	char *after; /* how far deleting has come */
+};
+
+struct definitions {
+	struct store *store;
+	struct registry *registry;
+	struct api *api;
+	struct worker *worker;
+	struct follow *follow;
+	struct follow *objects;
+	struct map endings;
+};
+
+static struct ending *
+find(const struct definitions *d, const char *name)
+{
+	struct map_node *node = map_get(&d->endings, name);
+
+	return node == NULL ? NULL : MAP_ENTRY(node, struct ending, node);
+}
+
+static void
+forget(struct definitions *d, struct ending *ending)
+{
+	map_remove(&d->endings, &ending->node);
+	free(ending->name);
+	free(ending->after);
+	free(ending);
+}
+
+/* Only on top of what was read. */
+static void
+patch(struct task *task, const json_t *crd, const char *sub, json_t *body)
+{
+	AUTO(free_ptr)
+	char *path = xasprintf("/apis/" GROUP "/v1/" RESOURCE "/%s%s",
+			       task->key, sub);
+	json_t *metadata = json_object_get(body, "metadata");
+
+	if (metadata == NULL) {
+		metadata = json_object();
+		(void)json_object_set_new(body, "metadata", metadata);
+	}
+	(void)json_object_set(metadata, "resourceVersion",
+			      dig(crd, "metadata.resourceVersion"));
+	task_send(task, &(struct api_call){ .method = "PATCH",
+					    .path = path,
+					    .body = body,
+					    .content_type = API_MERGE });
+}
+
+/* The finalizers with ours, or without it; NULL if they are so already. */
+static json_t *
+finalizers_with(const json_t *crd, bool ours)
+{
+	json_t *list = json_array();
+	bool had = false;
+	size_t i;
+	json_t *each;
+
+	json_array_foreach(dig(crd, "metadata.finalizers"), i, each)
+	{
+		const char *name = json_string_value(each);
+
+		if (name != NULL && strcmp(name, FINALIZER) == 0)
+			had = true;
+		else
+			(void)json_array_append(list, each);
+	}
+	if (had == ours) {
+		json_decref(list);
+		return NULL;
+	}
+	if (ours)
+		(void)json_array_append_new(list, json_string(FINALIZER));
+	return list;
+}
+
+static void
+set_finalizer(struct task *task, const json_t *crd, bool ours)
+{
+	json_t *list = finalizers_with(crd, ours);
+
+	if (list != NULL)
+		patch(task, crd, "",
+		      json_pack("{s:{s:o}}", "metadata", "finalizers", list));
+}
+
+/* Says once that its objects are on their way out. */
+static void
+report(struct task *task, const json_t *crd)
+{
+	const json_t *old = dig(crd, "status.conditions");
+	char now[TIME_TEXT_SIZE];
+	json_t *conditions;
+
+	if (strcmp(dig_str(dig_find(old, "type", "Terminating"), "status"),
+		   "True") == 0)
+		return;
+	conditions = old == NULL ? json_array()
+				 : json_copy((json_t *)(uintptr_t)old);
+	(void)json_array_append_new(
+		conditions,
+		json_pack("{s:s,s:s,s:s,s:s,s:s}", "type", "Terminating",
+			  "status", "True", "reason",
+			  "InstanceDeletionInProgress", "message",
+			  "CustomResource deletion is in progress",
+			  "lastTransitionTime", time_now_text(now)));
+	patch(task, crd, "/status",
+	      json_pack("{s:{s:o}}", "status", "conditions", conditions));
+}
+
+static void
+empty(struct definitions *d, struct ending *ending, struct task *task,
+      const json_t *crd)
+{
+	const struct kind *kind =
+		registry_by_resource(d->registry, dig_str(crd, "spec.group"),
+				     dig_str(crd, "spec.names.plural"));
+
+	/* One that is not served (its names are another's) has no objects. */
+	if (kind == NULL || kind->crd == NULL ||
+	    strcmp(kind->crd, task->key) != 0 ||
+	    store_count(kind->collection, NULL) == 0) {
+		set_finalizer(task, crd, false);
+		return;
+	}
+	report(task, crd);
+	if (purge_kind(task, kind, NULL, PORTION, &ending->after) == PORTION)
+		task->again = true;
+	else
+		worker_add_after(d->worker, task->key, LOOK_MS);
+}
+
+static void
+work(const char *name, void *arg)
+{
+	struct definitions *d = arg;
+	struct ending *ending = find(d, name);
+	const struct object *obj = store_get(
+		store_collection(d->store, GROUP, RESOURCE), "", name);
+	AUTO(js_unref) json_t *crd = NULL;
+	struct task *task;
+
+	if (obj == NULL) {
+		worker_end(d->worker, name, false);
+		return;
+	}
+	crd = object_json(obj);
+	task = task_new(d->worker, d->api, name);
+	if (!obj->deleting)
+		set_finalizer(task, crd, true);
+	else if (ending != NULL)
+		empty(d, ending, task, crd);
+	task_close(task);
+}
+
+static void
+on_definition(const struct event *event, void *arg)
+{
+	struct definitions *d = arg;
+	const char *name = event->object->name;
+	struct ending *ending = find(d, name);
+
+	if (event->type == EVENT_DELETED) {
+		if (ending != NULL)
+			forget(d, ending);
+		return;
+	}
+	if (event->object->deleting && ending == NULL) {
+		ending = xmalloc0(sizeof(*ending));
+		ending->name = xstrdup(name);
+		map_put(&d->endings, &ending->node, ending->name);
+	}
+	if (event->object->deleting || !event->object->has_finalizers)
+		worker_add(d->worker, name);
+}
+
+/* Perhaps it was the last of its kind. */
+static void
+on_object(const struct event *event, void *arg)
+{
+	struct definitions *d = arg;
+	AUTO(free_ptr) char *name = NULL;
+
+	if (event->type != EVENT_DELETED || d->endings.count == 0)
+		return;
+	name = xasprintf("%s.%s",
+			 collection_resource(event->object->collection),
+			 collection_group(event->object->collection));
+	if (find(d, name) != NULL)
+		worker_add(d->worker, name);
+}
+
+static void *
+definitions_start(struct context *context)
+{
+	struct definitions *d = xmalloc0(sizeof(*d));
+
+	d->store = context->config.store;
+	d->registry = context->config.registry;
+	d->api = api_new(context->config.server, DEFINITION_USER);
+	d->worker = worker_new(&(struct worker_config){
+		.loop = context->config.loop,
+		.parallel = PARALLEL,
+		.work = work,
+		.arg = d,
+	});
+	d->follow = follow_new(d->store, GROUP, RESOURCE, on_definition, d);
+	d->objects = follow_new(d->store, NULL, NULL, on_object, d);
+	return d;
+}
+
+static void
+definitions_stop(void *state)
+{
+	struct definitions *d = state;
+	struct map_node *node;
+
+	api_close(d->api);
+	follow_free(d->follow);
+	follow_free(d->objects);
+	worker_free(d->worker);
+	api_free(d->api);
+	while ((node = map_next(&d->endings, NULL)) != NULL)
+		forget(d, MAP_ENTRY(node, struct ending, node));
+	map_done(&d->endings);
+	free(d);
+}
+
+const struct controller definition_controller = {
+	.name = "definition",
+	.start = definitions_start,
+	.stop = definitions_stop,
+};

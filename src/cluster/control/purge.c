@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/control/purge.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "cluster/control/api.h"
+#include "cluster/control/task.h"
+#include "cluster/kinds/kind.h"
+#include "cluster/store/object.h"
+#include "cluster/store/store.h"
+
+static void
+delete_object(struct task *task, const struct kind *kind,
+	      const struct object *obj)
+{
+	AUTO(free_ptr)
+	char *path = api_path(kind, obj->namespace_, obj->name);
+
+	task_send(task,
+		  &(struct api_call){
+			  .method = "DELETE",
+			  .path = path,
+			  .body = json_pack("{s:s,s:s,s:{s:s},s:s}", "kind",
+					    "DeleteOptions", "apiVersion", "v1",
+					    "preconditions", "uid", obj->uid,
+					    "propagationPolicy", "Background"),
+		  });
+}
+
+size_t
+purge_kind(struct task *task, const struct kind *kind, const char *ns,
+	   size_t max, char **after)
+{
+	struct object **list;
+	size_t count = store_list(kind->collection, ns, *after, 0, &list);
+	size_t sent = 0;
+
+	free(*after);
+	*after = NULL;
+	for (size_t i = 0; i < count && sent < max; i++) {
+		if (list[i]->deleting)
+			continue;
+		delete_object(task, kind, list[i]);
+		if (++sent == max)
+			*after = object_key(list[i]);
+	}
+	objects_unref(list, count);
+	return sent;
+}
