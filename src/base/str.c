@@ -183,3 +183,15 @@ str_from_bytes(uint64_t bytes, char *buf, size_t size)
 			       (unsigned)((tenths + 5) / 10), units[unit]);
 	return buf;
 }
+
+int
+str_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}

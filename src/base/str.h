@@ -37,6 +37,9 @@ int str_to_ms(const char *s, const char *what, uint64_t *ret_ms,
  */
 bool str_is_name(const char *s, size_t max);
 
+/* 0 to 15, or -1 for what is no hexadecimal digit. */
+int str_hex_digit(char c);
+
 /* "1.5 GiB", "17 KiB", "12 B" into buf; returns buf. */
 const char *str_from_bytes(uint64_t bytes, char *buf, size_t size);
 

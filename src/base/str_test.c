@@ -177,6 +177,19 @@ test_sizes_are_written_for_people(void **state)
 			cases[i].text);
 }
 
+static void
+test_hex_digits_have_values_and_nothing_else_has(void **state)
+{
+	(void)state;
+	assert_int_equal(str_hex_digit('0'), 0);
+	assert_int_equal(str_hex_digit('9'), 9);
+	assert_int_equal(str_hex_digit('a'), 10);
+	assert_int_equal(str_hex_digit('F'), 15);
+	assert_int_equal(str_hex_digit('g'), -1);
+	assert_int_equal(str_hex_digit('\0'), -1);
+	assert_int_equal(str_hex_digit((char)0xff), -1);
+}
+
 int
 main(void)
 {

@@ -4,26 +4,15 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "base/str.h"
 
 /* More would not fit into 64 bits, and is over any limit long before. */
 #define DIGITS_MAX 15
 
-static int
-hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 static bool
 take_size(struct chunk *c, char byte)
 {
-	int digit = hex_value(byte);
+	int digit = str_hex_digit(byte);
 
 	if (digit >= 0) {
 		c->left = c->left << 4 | (uint64_t)digit;

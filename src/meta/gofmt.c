@@ -179,3 +179,25 @@ gofmt_strings(const json_t *array)
 	(void)buf_append_str(&buf, "}");
 	return (char *)buf.data;
 }
+
+const char *
+gofmt_type(const json_t *value)
+{
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		return "object";
+	case JSON_ARRAY:
+		return "array";
+	case JSON_STRING:
+		return "string";
+	case JSON_INTEGER:
+	case JSON_REAL:
+		return "number";
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return "bool";
+	case JSON_NULL:
+		break;
+	}
+	return "null";
+}

@@ -24,6 +24,9 @@ char *gofmt_value(const json_t *value);
 /* A value without any quotes: x, 5, <nil>, map[a:1 b:x], [x y]. To be freed. */
 char *gofmt_plain(const json_t *value);
 
+/* "object", "array", "string", "number", "bool" or "null". */
+const char *gofmt_type(const json_t *value);
+
 /* []string{"a", "b"}; items that are no strings are left out. To be freed. */
 char *gofmt_strings(const json_t *array);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "meta/gofmt.h"
 #include "meta/patch.h"
 
 #include <stdbool.h>
@@ -24,35 +25,13 @@ struct run {
 	size_t work;
 };
 
-static const char *
-go_type(const json_t *value)
-{
-	switch (json_typeof(value)) {
-	case JSON_OBJECT:
-		return "object";
-	case JSON_ARRAY:
-		return "array";
-	case JSON_STRING:
-		return "string";
-	case JSON_INTEGER:
-	case JSON_REAL:
-		return "number";
-	case JSON_TRUE:
-	case JSON_FALSE:
-		return "bool";
-	case JSON_NULL:
-		break;
-	}
-	return "null";
-}
-
 static int
 wrong_type(const json_t *value, const char *wanted, struct status *st)
 {
 	return status_bad_request(st,
 				  "error decoding patch: json: cannot "
 				  "unmarshal %s into Go value of type %s",
-				  go_type(value), wanted);
+				  gofmt_type(value), wanted);
 }
 
 int

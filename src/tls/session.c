@@ -8,6 +8,7 @@
 #include <openssl/err.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "tls/context_priv.h"
 #include "tls/engine.h"
 #include "tls/ossl.h"
@@ -76,18 +77,6 @@ tls_session_free(struct tls_session *s)
 	free(s);
 }
 
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* The last word of a key log line, in hex. */
 static bool
 read_secret(const char *line, uint8_t *secret)
@@ -98,8 +87,8 @@ read_secret(const char *line, uint8_t *secret)
 	if (hex == NULL)
 		return false;
 	for (hex++; hex[0] != '\0' && hex[1] != '\0'; hex += 2) {
-		int high = hex_digit(hex[0]);
-		int low = hex_digit(hex[1]);
+		int high = str_hex_digit(hex[0]);
+		int low = str_hex_digit(hex[1]);
 
 		if (high == -1 || low == -1 || n == TLS_SECRET_MAX)
 			return false;

@@ -10,6 +10,7 @@
 #include "cluster/kinds/kind.h"
 #include "cluster/server/objmeta.h"
 #include "meta/causes.h"
+#include "meta/gofmt.h"
 #include "meta/names.h"
 #include "meta/status.h"
 #include "meta/time.h"
@@ -95,28 +96,6 @@ static const struct member {
 	{ "uid", MEMBER_STRING },
 };
 
-static const char *
-type_name(const json_t *value)
-{
-	switch (json_typeof(value)) {
-	case JSON_OBJECT:
-		return "object";
-	case JSON_ARRAY:
-		return "array";
-	case JSON_STRING:
-		return "string";
-	case JSON_INTEGER:
-	case JSON_REAL:
-		return "number";
-	case JSON_TRUE:
-	case JSON_FALSE:
-		return "bool";
-	case JSON_NULL:
-		break;
-	}
-	return "null";
-}
-
 static bool
 all_strings(const json_t *value, const json_t **ret_wrong)
 {
@@ -191,7 +170,7 @@ objmeta_check_types(const json_t *object, const char *kind, struct status *st)
 			"%s in version \"v1\" cannot be handled as a %s: json: "
 			"cannot unmarshal %s into Go struct field "
 			"%s.metadata of type v1.ObjectMeta",
-			kind, kind, type_name(meta), kind);
+			kind, kind, gofmt_type(meta), kind);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
 		const json_t *value = json_object_get(meta, members[i].name);
@@ -203,7 +182,7 @@ objmeta_check_types(const json_t *object, const char *kind, struct status *st)
 			"%s in version \"v1\" cannot be handled as a %s: json: "
 			"cannot unmarshal %s into Go struct field "
 			"ObjectMeta.metadata.%s of type %s",
-			kind, kind, type_name(wrong), members[i].name,
+			kind, kind, gofmt_type(wrong), members[i].name,
 			go_type(members[i].type));
 	}
 	return 0;

@@ -14,18 +14,6 @@
 #define META_GROUP "meta.k8s.io"
 
 static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
-static int
 decode(const char *in, size_t len, char *out, bool plus)
 {
 	size_t n = 0;
@@ -35,8 +23,8 @@ decode(const char *in, size_t len, char *out, bool plus)
 
 		if (c == '%') {
 			bool whole = len - i > 2;
-			int high = whole ? hex_digit(in[i + 1]) : -1;
-			int low = whole ? hex_digit(in[i + 2]) : -1;
+			int high = whole ? str_hex_digit(in[i + 1]) : -1;
+			int low = whole ? str_hex_digit(in[i + 2]) : -1;
 
 			if (high == -1 || low == -1)
 				return -1;
