@@ -297,6 +297,8 @@ test_objects_are_written_as_kubectl_writes_them(void **state)
 		      "\"n\": 1.5\n"
 		      "\"on\": true\n");
 	check_written("[]", "[]\n");
+	check_written("\"a\\u2028b\\u2029\\u0085c\\r\"",
+		      "\"a\\Lb\\P\\Nc\\r\"\n");
 	check_written("\"\\u00e4\\u0001\"", "\"\303\244\\x01\"\n");
 }
 

@@ -3,6 +3,7 @@
 
 #include <yaml.h>
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,15 @@ emit_scalar(yaml_emitter_t *emitter, const char *text, size_t len,
 					  1, 1, style));
 }
 
+/* Line ends other than \n, which only double quotes keep apart. */
+static bool
+has_other_line_end(const char *text)
+{
+	return strchr(text, '\r') != NULL || strstr(text, "\xc2\x85") != NULL ||
+	       strstr(text, "\xe2\x80\xa8") != NULL ||
+	       strstr(text, "\xe2\x80\xa9") != NULL;
+}
+
 /* The emitter itself adds quotes where the syntax needs them; here it is about
  * what the text would mean without. */
 static void
@@ -44,7 +54,7 @@ emit_string(yaml_emitter_t *emitter, const char *text, size_t len)
 {
 	yaml_scalar_style_t style = YAML_PLAIN_SCALAR_STYLE;
 
-	if (yaml_scalar_needs_quotes(text))
+	if (yaml_scalar_needs_quotes(text) || has_other_line_end(text))
 		style = YAML_DOUBLE_QUOTED_SCALAR_STYLE;
 	else if (strchr(text, '\n') != NULL)
 		style = YAML_LITERAL_SCALAR_STYLE;
