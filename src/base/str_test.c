@@ -202,6 +202,8 @@ main(void)
 		cmocka_unit_test(test_times_are_seconds_without_a_unit),
 		cmocka_unit_test(test_a_name_can_be_part_of_a_file_name),
 		cmocka_unit_test(test_sizes_are_written_for_people),
+		cmocka_unit_test(
+			test_hex_digits_have_values_and_nothing_else_has),
 	};
 
 	return cmocka_run_group_tests_name("str", tests, NULL, NULL);
