@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "meta/gofmt.h"
 #include "meta/patch.h"
 
 #include <stdbool.h>
@@ -12,6 +11,7 @@
 #include "base/jssize.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "meta/gofmt.h"
 #include "meta/patch_internal.h"
 #include "meta/status.h"
 
