@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/jsat.h"
 #include "base/mem.h"
-#include "cluster/control/dig.h"
 #include "meta/quantity.h"
 
 #define NONZERO_CPU 100
@@ -131,8 +131,8 @@ amounts_add_json(struct amounts *a, const json_t *list)
 static void
 amounts_of_container(struct amounts *a, const json_t *container)
 {
-	const json_t *requests = dig(container, "resources.requests");
-	json_t *limits = dig(container, "resources.limits");
+	const json_t *requests = js_at(container, "resources.requests");
+	json_t *limits = js_at(container, "resources.limits");
 	const char *name;
 	json_t *value;
 
@@ -151,9 +151,9 @@ amounts_of_pod(struct amounts *ret_a, const json_t *pod)
 	json_t *container;
 
 	*ret_a = (struct amounts){ 0 };
-	json_array_foreach(dig(pod, "spec.containers"), i, container)
+	json_array_foreach(js_at(pod, "spec.containers"), i, container)
 		amounts_of_container(ret_a, container);
-	json_array_foreach(dig(pod, "spec.initContainers"), i, container)
+	json_array_foreach(js_at(pod, "spec.initContainers"), i, container)
 	{
 		struct amounts init = { 0 };
 
@@ -161,7 +161,7 @@ amounts_of_pod(struct amounts *ret_a, const json_t *pod)
 		raise_all(ret_a, &init);
 		amounts_done(&init);
 	}
-	amounts_add_json(ret_a, dig(pod, "spec.overhead"));
+	amounts_add_json(ret_a, js_at(pod, "spec.overhead"));
 }
 
 static int64_t
@@ -180,7 +180,7 @@ amounts_nonzero_of_pod(const json_t *pod, int64_t *ret_cpu, int64_t *ret_memory)
 
 	*ret_cpu = 0;
 	*ret_memory = 0;
-	json_array_foreach(dig(pod, "spec.containers"), i, container)
+	json_array_foreach(js_at(pod, "spec.containers"), i, container)
 	{
 		struct amounts one = { 0 };
 

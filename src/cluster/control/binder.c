@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/jsat.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "cluster/control/api.h"
 #include "cluster/control/bindplan.h"
 #include "cluster/control/context.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/feed.h"
 #include "cluster/control/recorder.h"
 #include "cluster/control/task.h"
@@ -92,7 +92,7 @@ reserve(struct binder *b, struct task *task, const struct claim *claim,
 	if (stored == NULL)
 		return;
 	metadata = json_pack("{s:s}", "resourceVersion",
-			     dig_str(stored, "metadata.resourceVersion"));
+			     js_str_at(stored, "metadata.resourceVersion"));
 	if (*volume->claim_key == '\0')
 		(void)json_object_set_new(
 			metadata, "annotations",
@@ -115,7 +115,7 @@ name_volume(struct binder *b, struct task *task, const struct claim *claim,
 
 	/* The reservation was only in the view: it was refused. */
 	if (stored != NULL &&
-	    strcmp(dig_str(stored, "spec.claimRef.uid"), claim->uid) != 0) {
+	    strcmp(js_str_at(stored, "spec.claimRef.uid"), claim->uid) != 0) {
 		(void)view_set_volume(b->context->view, stored);
 		task->again = true;
 		return;
@@ -139,8 +139,8 @@ bound(struct binder *b, struct task *task, const struct claim *claim,
 	patch_claim(task, claim, "/status",
 		    json_pack("{s:{s:s},s:{s:s,s:O?,s:O?}}", "metadata", "uid",
 			      claim->uid, "status", "phase", "Bound",
-			      "accessModes", dig(stored, "spec.accessModes"),
-			      "capacity", dig(stored, "spec.capacity")));
+			      "accessModes", js_at(stored, "spec.accessModes"),
+			      "capacity", js_at(stored, "spec.capacity")));
 }
 
 static void
@@ -280,14 +280,14 @@ work_volume(const char *name, void *arg)
 static void
 on_claim(struct binder *b, const struct feed_change *change)
 {
-	const char *volume = dig_str(change->json, "spec.volumeName");
+	const char *volume = js_str_at(change->json, "spec.volumeName");
 
 	worker_add(b->claims, change->key);
 	if (change->type == EVENT_DELETED) {
 		/* Which volume was its own is known by the volume only. */
 		AUTO(js_unref) json_t *last = object_json(change->object);
 
-		volume = dig_str(last, "spec.volumeName");
+		volume = js_str_at(last, "spec.volumeName");
 		if (*volume != '\0')
 			worker_add(b->volumes, volume);
 		return;

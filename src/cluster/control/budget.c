@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/control/dig.h"
+#include "base/jsat.h"
 
 static bool
 is_percentage(const json_t *value)
@@ -32,15 +32,15 @@ scaled(const json_t *value, int64_t total)
 bool
 budget_needs_scale(const json_t *spec)
 {
-	return dig(spec, "maxUnavailable") != NULL ||
-	       is_percentage(dig(spec, "minAvailable"));
+	return js_at(spec, "maxUnavailable") != NULL ||
+	       is_percentage(js_at(spec, "minAvailable"));
 }
 
 struct budget_result
 budget_compute(const json_t *spec, const struct budget_facts *facts)
 {
-	const json_t *max = dig(spec, "maxUnavailable");
-	const json_t *min = dig(spec, "minAvailable");
+	const json_t *max = js_at(spec, "maxUnavailable");
+	const json_t *min = js_at(spec, "minAvailable");
 	struct budget_result r = { 0 };
 
 	r.expected = budget_needs_scale(spec) ? facts->scale : facts->pods;

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/jsat.h"
 #include "base/mem.h"
 #include "cluster/control/api.h"
 #include "cluster/control/context.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/feed.h"
 #include "cluster/control/follow.h"
 #include "cluster/control/task.h"
@@ -97,7 +97,7 @@ ensure_root_ca(const struct defaults *d, struct task *task)
 		return;
 	}
 	json = object_json(obj);
-	data = dig(json, "data");
+	data = js_at(json, "data");
 	if (json_object_size(data) != 1 ||
 	    !json_is_string(json_object_get(data, ROOT_CA_KEY)) ||
 	    strcmp(json_string_value(json_object_get(data, ROOT_CA_KEY)),

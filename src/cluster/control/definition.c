@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/jsat.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "cluster/control/api.h"
 #include "cluster/control/context.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/follow.h"
 #include "cluster/control/purge.h"
 #include "cluster/control/task.h"
@@ -81,7 +81,7 @@ patch(struct task *task, const json_t *crd, const char *sub, json_t *body)
 		(void)json_object_set_new(body, "metadata", metadata);
 	}
 	(void)json_object_set(metadata, "resourceVersion",
-			      dig(crd, "metadata.resourceVersion"));
+			      js_at(crd, "metadata.resourceVersion"));
 	task_send(task, &(struct api_call){ .method = "PATCH",
 					    .path = path,
 					    .body = body,
@@ -97,7 +97,7 @@ finalizers_with(const json_t *crd, bool ours)
 	size_t i;
 	json_t *each;
 
-	json_array_foreach(dig(crd, "metadata.finalizers"), i, each)
+	json_array_foreach(js_at(crd, "metadata.finalizers"), i, each)
 	{
 		const char *name = json_string_value(each);
 
@@ -129,11 +129,11 @@ set_finalizer(struct task *task, const json_t *crd, bool ours)
 static void
 report(struct task *task, const json_t *crd)
 {
-	const json_t *old = dig(crd, "status.conditions");
+	const json_t *old = js_at(crd, "status.conditions");
 	char now[TIME_TEXT_SIZE];
 	json_t *conditions;
 
-	if (strcmp(dig_str(dig_find(old, "type", "Terminating"), "status"),
+	if (strcmp(js_str_at(js_find(old, "type", "Terminating"), "status"),
 		   "True") == 0)
 		return;
 	conditions = old == NULL ? json_array()
@@ -154,8 +154,8 @@ empty(struct definitions *d, struct ending *ending, struct task *task,
       const json_t *crd)
 {
 	const struct kind *kind =
-		registry_by_resource(d->registry, dig_str(crd, "spec.group"),
-				     dig_str(crd, "spec.names.plural"));
+		registry_by_resource(d->registry, js_str_at(crd, "spec.group"),
+				     js_str_at(crd, "spec.names.plural"));
 
 	/* One that is not served (its names are another's) has no objects. */
 	if (kind == NULL || kind->crd == NULL ||

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cluster/control/dig.h"
+#include "base/jsat.h"
 #include "cluster/control/model.h"
 #include "cluster/control/view.h"
 #include "meta/time.h"
@@ -58,8 +58,9 @@ evict_time(const struct pod *pod, const json_t *taints, bool cut_off,
 		seconds = patience(pod, &list[i]);
 		if (seconds == -1)
 			continue;
-		if (time_parse(dig_str(json_array_get(taints, i), "timeAdded"),
-			       &since, &err) == -1 ||
+		if (time_parse(
+			    js_str_at(json_array_get(taints, i), "timeAdded"),
+			    &since, &err) == -1 ||
 		    since > now_us)
 			since = now_us;
 		if (seconds > INT32_MAX)

@@ -15,10 +15,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/jsat.h"
 #include "base/mem.h"
 #include "cluster/control/api.h"
 #include "cluster/control/context.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/evict.h"
 #include "cluster/control/feed.h"
 #include "cluster/control/recorder.h"

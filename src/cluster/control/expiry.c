@@ -10,12 +10,12 @@
 #include "base/cleanup.h"
 #include "base/array.h"
 #include "base/err.h"
+#include "base/jsat.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "cluster/control/api.h"
 #include "cluster/control/context.h"
 #include "cluster/control/deadlines.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/follow.h"
 #include "cluster/control/task.h"
 #include "cluster/control/worker.h"
@@ -95,7 +95,7 @@ age_ms(const struct object *obj)
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
 		int64_t then;
 
-		if (time_parse(dig_str(json, members[i]), &then, &err) == 0)
+		if (time_parse(js_str_at(json, members[i]), &then, &err) == 0)
 			return then < now ? (uint64_t)(now - then) / 1000 : 0;
 	}
 	return 0;

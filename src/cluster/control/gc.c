@@ -19,11 +19,11 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/jsat.h"
 #include "base/mem.h"
 #include "base/scan.h"
 #include "cluster/control/api.h"
 #include "cluster/control/context.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/follow.h"
 #include "cluster/control/graph.h"
 #include "cluster/control/task.h"
@@ -68,7 +68,7 @@ has_finalizer(const json_t *metadata, const char *name)
 	size_t i;
 	json_t *each;
 
-	json_array_foreach(dig(metadata, "finalizers"), i, each)
+	json_array_foreach(js_at(metadata, "finalizers"), i, each)
 	{
 		if (json_is_string(each) &&
 		    strcmp(json_string_value(each), name) == 0)
@@ -150,7 +150,7 @@ remove_finalizer(const struct gc *gc, struct task *task,
 	size_t i;
 	json_t *each;
 
-	json_array_foreach(dig(metadata, "finalizers"), i, each)
+	json_array_foreach(js_at(metadata, "finalizers"), i, each)
 	{
 		if (!json_is_string(each) ||
 		    strcmp(json_string_value(each), name) != 0)
@@ -170,14 +170,14 @@ enum owner_state {
 static enum owner_state
 owner_state(const struct gc *gc, const struct object *obj, const json_t *ref)
 {
-	const char *version = dig_str(ref, "apiVersion");
+	const char *version = js_str_at(ref, "apiVersion");
 	const char *slash = strchr(version, '/');
 	AUTO(free_ptr)
 	char *group = slash == NULL
 			      ? xstrdup("")
 			      : xstrndup(version, (size_t)(slash - version));
 	const struct kind *kind =
-		registry_by_kind(gc->registry, group, dig_str(ref, "kind"));
+		registry_by_kind(gc->registry, group, js_str_at(ref, "kind"));
 	const struct object *owner;
 	AUTO(js_unref) json_t *metadata = NULL;
 
@@ -188,8 +188,8 @@ owner_state(const struct gc *gc, const struct object *obj, const json_t *ref)
 		return OWNER_SOLID;
 	owner = store_get(kind->collection,
 			  kind->namespaced ? obj->namespace_ : "",
-			  dig_str(ref, "name"));
-	if (owner == NULL || strcmp(owner->uid, dig_str(ref, "uid")) != 0)
+			  js_str_at(ref, "name"));
+	if (owner == NULL || strcmp(owner->uid, js_str_at(ref, "uid")) != 0)
 		return OWNER_ABSENT;
 	if (!owner->deleting || !owner->has_finalizers)
 		return OWNER_SOLID;
@@ -211,7 +211,7 @@ look_at_owners(const struct gc *gc, const struct object *obj,
 	json_t *ref;
 
 	*ret_owners = (struct owners){ .solid = json_array() };
-	json_array_foreach(dig(metadata, "ownerReferences"), i, ref)
+	json_array_foreach(js_at(metadata, "ownerReferences"), i, ref)
 	{
 		enum owner_state state = owner_state(gc, obj, ref);
 
@@ -294,9 +294,9 @@ visit_orphan(const char *uid, bool blocks, void *arg)
 	if (obj == NULL)
 		return true;
 	left = json_array();
-	json_array_foreach(dig(metadata, "ownerReferences"), i, ref)
+	json_array_foreach(js_at(metadata, "ownerReferences"), i, ref)
 	{
-		if (strcmp(dig_str(ref, "uid"), o->task->key) != 0)
+		if (strcmp(js_str_at(ref, "uid"), o->task->key) != 0)
 			(void)json_array_append(left, ref);
 	}
 	send_metadata(o->gc, o->task, obj, "ownerReferences", left);
@@ -387,7 +387,7 @@ on_there(struct gc *gc, const struct object *obj, const struct object *old)
 	    (old == NULL || !old->has_owners))
 		return;
 	metadata = metadata_of(obj);
-	refs = dig(metadata, "ownerReferences");
+	refs = js_at(metadata, "ownerReferences");
 	/* Who is no dependent any more may be what an owner waited for. */
 	if (old != NULL && old->has_owners)
 		graph_owners(gc->graph, obj->uid, enqueue_waiting, gc);

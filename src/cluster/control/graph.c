@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/jsat.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "cluster/control/dig.h"
 
 /* An ownerReference: from a dependent to an owner. */
 struct link {
@@ -120,9 +120,10 @@ is_same(const struct vertex *v, const json_t *owners)
 		return false;
 	json_array_foreach(owners, i, each)
 	{
-		if (strcmp(v->owners[i].owner->uid, dig_str(each, "uid")) !=
+		if (strcmp(v->owners[i].owner->uid, js_str_at(each, "uid")) !=
 			    0 ||
-		    v->owners[i].blocks != dig_bool(each, "blockOwnerDeletion"))
+		    v->owners[i].blocks !=
+			    js_bool_at(each, "blockOwnerDeletion", false))
 			return false;
 	}
 	return true;
@@ -154,8 +155,8 @@ graph_set(struct graph *graph, const char *uid, const json_t *owners)
 		struct link *link = &v->owners[i];
 
 		link->dependent = v;
-		link->owner = get(graph, dig_str(each, "uid"));
-		link->blocks = dig_bool(each, "blockOwnerDeletion");
+		link->owner = get(graph, js_str_at(each, "uid"));
+		link->blocks = js_bool_at(each, "blockOwnerDeletion", false);
 		link->next = link->owner->dependents;
 		if (link->next != NULL)
 			link->next->prev = link;

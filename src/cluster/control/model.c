@@ -6,9 +6,9 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/jsat.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cluster/control/dig.h"
 #include "meta/quantity.h"
 #include "meta/time.h"
 
@@ -25,7 +25,7 @@ replace(char **at, const char *text)
 static json_t *
 part(const json_t *obj, const char *path)
 {
-	return json_incref(dig(obj, path));
+	return json_incref(js_at(obj, path));
 }
 
 static void
@@ -38,14 +38,14 @@ replace_part(json_t **at, const json_t *obj, const char *path)
 static char *
 key_of(const json_t *obj)
 {
-	return xasprintf("%s/%s", dig_str(obj, "metadata.namespace"),
-			 dig_str(obj, "metadata.name"));
+	return xasprintf("%s/%s", js_str_at(obj, "metadata.namespace"),
+			 js_str_at(obj, "metadata.name"));
 }
 
 static bool
 is_deleting(const json_t *obj)
 {
-	return dig(obj, "metadata.deletionTimestamp") != NULL;
+	return js_at(obj, "metadata.deletionTimestamp") != NULL;
 }
 
 static void
@@ -54,29 +54,29 @@ pod_set_owner(struct pod *pod, const json_t *obj)
 	size_t i;
 	json_t *each;
 
-	json_array_foreach(dig(obj, "metadata.ownerReferences"), i, each)
+	json_array_foreach(js_at(obj, "metadata.ownerReferences"), i, each)
 	{
-		if (dig_bool(each, "controller")) {
+		if (js_bool_at(each, "controller", false)) {
 			pod->owner = json_incref(each);
 			break;
 		}
 	}
-	pod->controller = xstrdup(dig_str(pod->owner, "uid"));
+	pod->controller = xstrdup(js_str_at(pod->owner, "uid"));
 }
 
 static void
 pod_set_status(struct pod *pod, const json_t *obj)
 {
-	const json_t *conditions = dig(obj, "status.conditions");
-	const json_t *ready = dig_find(conditions, "type", "Ready");
-	const json_t *bound = dig_find(conditions, "type", "PodScheduled");
-	const char *phase = dig_str(obj, "status.phase");
+	const json_t *conditions = js_at(obj, "status.conditions");
+	const json_t *ready = js_find(conditions, "type", "Ready");
+	const json_t *bound = js_find(conditions, "type", "PodScheduled");
+	const char *phase = js_str_at(obj, "status.phase");
 
 	pod->finished =
 		strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
-	pod->ready = strcmp(dig_str(ready, "status"), "True") == 0;
-	pod->unschedulable = strcmp(dig_str(bound, "status"), "False") == 0;
-	pod->why = xstrdup(dig_str(bound, "message"));
+	pod->ready = strcmp(js_str_at(ready, "status"), "True") == 0;
+	pod->unschedulable = strcmp(js_str_at(bound, "status"), "False") == 0;
+	pod->why = xstrdup(js_str_at(bound, "message"));
 }
 
 static void
@@ -85,11 +85,11 @@ pod_add_ports(struct pod *pod, const json_t *container)
 	size_t i;
 	json_t *each;
 
-	json_array_foreach(dig(container, "ports"), i, each)
+	json_array_foreach(js_at(container, "ports"), i, each)
 	{
-		int64_t number = dig_int(each, "hostPort", 0);
-		const char *ip = dig_str(each, "hostIP");
-		const char *protocol = dig_str(each, "protocol");
+		int64_t number = js_int_at(each, "hostPort", 0);
+		const char *ip = js_str_at(each, "hostIP");
+		const char *protocol = js_str_at(each, "protocol");
 		struct host_port *port;
 
 		if (number <= 0)
@@ -106,25 +106,25 @@ pod_add_ports(struct pod *pod, const json_t *container)
 static void
 pod_set_claims(struct pod *pod, const json_t *obj)
 {
-	const json_t *volumes = dig(obj, "spec.volumes");
+	const json_t *volumes = js_at(obj, "spec.volumes");
 	size_t i;
 	json_t *each;
 
 	pod->claims = xcalloc(json_array_size(volumes) + 1, sizeof(char *));
 	json_array_foreach(volumes, i, each)
 	{
-		const json_t *claim = dig(each, "persistentVolumeClaim");
+		const json_t *claim = js_at(each, "persistentVolumeClaim");
 
 		if (claim != NULL)
 			pod->claims[pod->claim_count++] =
-				xstrdup(dig_str(claim, "claimName"));
+				xstrdup(js_str_at(claim, "claimName"));
 	}
 	json_array_foreach(volumes, i, each)
 	{
-		if (dig(each, "ephemeral") == NULL)
+		if (js_at(each, "ephemeral") == NULL)
 			continue;
 		pod->claims[pod->claim_count++] =
-			xasprintf("%s-%s", pod->name, dig_str(each, "name"));
+			xasprintf("%s-%s", pod->name, js_str_at(each, "name"));
 		pod->ephemeral++;
 	}
 }
@@ -132,22 +132,22 @@ pod_set_claims(struct pod *pod, const json_t *obj)
 static void
 pod_set_spec(struct pod *pod, const json_t *obj)
 {
-	const char *scheduler = dig_str(obj, "spec.schedulerName");
+	const char *scheduler = js_str_at(obj, "spec.schedulerName");
 	size_t i;
 	json_t *each;
 
-	pod->node_name = xstrdup(dig_str(obj, "spec.nodeName"));
+	pod->node_name = xstrdup(js_str_at(obj, "spec.nodeName"));
 	pod->scheduler =
 		xstrdup(*scheduler == '\0' ? DEFAULT_SCHEDULER : scheduler);
-	pod->priority = dig_int(obj, "spec.priority", 0);
+	pod->priority = js_int_at(obj, "spec.priority", 0);
 	pod->never_preempts =
-		strcmp(dig_str(obj, "spec.preemptionPolicy"), "Never") == 0;
-	pod->gated = json_array_size(dig(obj, "spec.schedulingGates")) > 0;
+		strcmp(js_str_at(obj, "spec.preemptionPolicy"), "Never") == 0;
+	pod->gated = json_array_size(js_at(obj, "spec.schedulingGates")) > 0;
 	amounts_of_pod(&pod->requests, obj);
 	amounts_nonzero_of_pod(obj, &pod->nonzero_cpu, &pod->nonzero_memory);
-	pod->tolerations = tolerations_from_json(dig(obj, "spec.tolerations"),
+	pod->tolerations = tolerations_from_json(js_at(obj, "spec.tolerations"),
 						 &pod->toleration_count);
-	json_array_foreach(dig(obj, "spec.containers"), i, each)
+	json_array_foreach(js_at(obj, "spec.containers"), i, each)
 		pod_add_ports(pod, each);
 	pod_set_claims(pod, obj);
 	pod->node_selector = part(obj, "spec.nodeSelector");
@@ -171,12 +171,12 @@ pod_new(const json_t *obj, uint64_t rv)
 
 	pod->rv = rv;
 	pod->key = key_of(obj);
-	pod->ns = xstrdup(dig_str(obj, "metadata.namespace"));
-	pod->name = xstrdup(dig_str(obj, "metadata.name"));
-	pod->uid = xstrdup(dig_str(obj, "metadata.uid"));
+	pod->ns = xstrdup(js_str_at(obj, "metadata.namespace"));
+	pod->name = xstrdup(js_str_at(obj, "metadata.name"));
+	pod->uid = xstrdup(js_str_at(obj, "metadata.uid"));
 	pod->labels = part(obj, "metadata.labels");
 	pod->deleting = is_deleting(obj);
-	if (time_parse(dig_str(obj, "metadata.creationTimestamp"),
+	if (time_parse(js_str_at(obj, "metadata.creationTimestamp"),
 		       &pod->created_us, &err) == -1)
 		pod->created_us = 0;
 	pod_set_owner(pod, obj);
@@ -234,30 +234,30 @@ node_clear(struct node *node)
 static json_t *
 shape_of(const json_t *obj)
 {
-	return json_pack("[O?O?O?O?]", dig(obj, "metadata.labels"),
-			 dig(obj, "spec.taints"),
-			 dig(obj, "spec.unschedulable"),
-			 dig(obj, "status.allocatable"));
+	return json_pack("[O?O?O?O?]", js_at(obj, "metadata.labels"),
+			 js_at(obj, "spec.taints"),
+			 js_at(obj, "spec.unschedulable"),
+			 js_at(obj, "status.allocatable"));
 }
 
 void
 node_set(struct node *node, const json_t *obj)
 {
-	const json_t *allocatable = dig(obj, "status.allocatable");
+	const json_t *allocatable = js_at(obj, "status.allocatable");
 	json_t *shape = shape_of(obj);
 
 	node->reshaped = !json_equal(node->shape, shape);
 	node_clear(node);
 	node->shape = shape;
 	node->known = true;
-	replace(&node->uid, dig_str(obj, "metadata.uid"));
+	replace(&node->uid, js_str_at(obj, "metadata.uid"));
 	node->labels = part(obj, "metadata.labels");
-	node->unschedulable = dig_bool(obj, "spec.unschedulable");
+	node->unschedulable = js_bool_at(obj, "spec.unschedulable", false);
 	node->taints =
-		taints_from_json(dig(obj, "spec.taints"), &node->taint_count);
+		taints_from_json(js_at(obj, "spec.taints"), &node->taint_count);
 	/* A node that only says how much it has gives all of it. */
 	if (allocatable == NULL)
-		allocatable = dig(obj, "status.capacity");
+		allocatable = js_at(obj, "status.capacity");
 	amounts_add_json(&node->allocatable, allocatable);
 }
 
@@ -293,7 +293,7 @@ bytes_of(const json_t *obj, const char *path)
 	struct quantity q;
 	struct err err;
 
-	if (quantity_parse(dig_str(obj, path), &q, &err) == -1)
+	if (quantity_parse(js_str_at(obj, path), &q, &err) == -1)
 		return 0;
 	return quantity_value(&q);
 }
@@ -301,7 +301,7 @@ bytes_of(const json_t *obj, const char *path)
 static const char *
 volume_mode(const json_t *obj)
 {
-	const char *mode = dig_str(obj, "spec.volumeMode");
+	const char *mode = js_str_at(obj, "spec.volumeMode");
 
 	return *mode == '\0' ? "Filesystem" : mode;
 }
@@ -310,26 +310,26 @@ struct volume *
 volume_new(const json_t *obj)
 {
 	struct volume *v = xmalloc0(sizeof(*v));
-	const json_t *annotations = dig(obj, "metadata.annotations");
-	const json_t *claim = dig(obj, "spec.claimRef");
+	const json_t *annotations = js_at(obj, "metadata.annotations");
+	const json_t *claim = js_at(obj, "spec.claimRef");
 
-	v->name = xstrdup(dig_str(obj, "metadata.name"));
-	v->uid = xstrdup(dig_str(obj, "metadata.uid"));
-	v->phase = xstrdup(dig_str(obj, "status.phase"));
-	v->class_name = xstrdup(dig_str(obj, "spec.storageClassName"));
+	v->name = xstrdup(js_str_at(obj, "metadata.name"));
+	v->uid = xstrdup(js_str_at(obj, "metadata.uid"));
+	v->phase = xstrdup(js_str_at(obj, "status.phase"));
+	v->class_name = xstrdup(js_str_at(obj, "spec.storageClassName"));
 	v->mode = xstrdup(volume_mode(obj));
 	v->labels = part(obj, "metadata.labels");
 	v->required = part(obj, "spec.nodeAffinity.required");
 	v->capacity = bytes_of(obj, "spec.capacity.storage");
-	v->modes = modes_of(dig(obj, "spec.accessModes"));
+	v->modes = modes_of(js_at(obj, "spec.accessModes"));
 	v->deleting = is_deleting(obj);
-	v->claim_key = claim == NULL
-			       ? xstrdup("")
-			       : xasprintf("%s/%s", dig_str(claim, "namespace"),
-					   dig_str(claim, "name"));
-	v->claim_uid = xstrdup(dig_str(claim, "uid"));
+	v->claim_key = claim == NULL ? xstrdup("")
+				     : xasprintf("%s/%s",
+						 js_str_at(claim, "namespace"),
+						 js_str_at(claim, "name"));
+	v->claim_uid = xstrdup(js_str_at(claim, "uid"));
 	v->reclaim =
-		xstrdup(dig_str(obj, "spec.persistentVolumeReclaimPolicy"));
+		xstrdup(js_str_at(obj, "spec.persistentVolumeReclaimPolicy"));
 	v->bound_by_controller =
 		json_object_get(annotations,
 				"pv.kubernetes.io/bound-by-controller") != NULL;
@@ -352,21 +352,21 @@ volume_free(struct volume *v)
 void
 claim_set(struct claim *c, const json_t *obj)
 {
-	const json_t *annotations = dig(obj, "metadata.annotations");
+	const json_t *annotations = js_at(obj, "metadata.annotations");
 	const json_t *node = json_object_get(
 		annotations, "volume.kubernetes.io/selected-node");
 
 	c->known = true;
-	replace(&c->uid, dig_str(obj, "metadata.uid"));
-	replace(&c->phase, dig_str(obj, "status.phase"));
-	replace(&c->class_name, dig_str(obj, "spec.storageClassName"));
+	replace(&c->uid, js_str_at(obj, "metadata.uid"));
+	replace(&c->phase, js_str_at(obj, "status.phase"));
+	replace(&c->class_name, js_str_at(obj, "spec.storageClassName"));
 	replace(&c->mode, volume_mode(obj));
-	replace(&c->volume, dig_str(obj, "spec.volumeName"));
+	replace(&c->volume, js_str_at(obj, "spec.volumeName"));
 	replace(&c->selected_node,
 		json_is_string(node) ? json_string_value(node) : "");
 	replace_part(&c->selector, obj, "spec.selector");
 	c->request = bytes_of(obj, "spec.resources.requests.storage");
-	c->modes = modes_of(dig(obj, "spec.accessModes"));
+	c->modes = modes_of(js_at(obj, "spec.accessModes"));
 	c->deleting = is_deleting(obj);
 	c->bind_completed =
 		json_object_get(annotations,
@@ -392,8 +392,8 @@ void
 class_set(struct storage_class *c, const json_t *obj)
 {
 	c->known = true;
-	replace(&c->provisioner, dig_str(obj, "provisioner"));
-	c->waits = strcmp(dig_str(obj, "volumeBindingMode"),
+	replace(&c->provisioner, js_str_at(obj, "provisioner"));
+	c->waits = strcmp(js_str_at(obj, "volumeBindingMode"),
 			  "WaitForFirstConsumer") == 0;
 	c->provisions = strcmp(c->provisioner, NO_PROVISIONER) != 0;
 }

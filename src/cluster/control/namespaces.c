@@ -15,12 +15,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/jsat.h"
 #include "base/loop.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "cluster/control/api.h"
 #include "cluster/control/context.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/feed.h"
 #include "cluster/control/follow.h"
 #include "cluster/control/nsstatus.h"
@@ -128,7 +128,7 @@ count_finalizers(struct content *content, const struct kind *kind)
 		    content->looked_at > FINALIZERS_LOOKED_AT)
 			continue;
 		json = object_json(list[i]);
-		json_array_foreach(dig(json, "metadata.finalizers"), at, each)
+		json_array_foreach(js_at(json, "metadata.finalizers"), at, each)
 		{
 			if (json_is_string(each))
 				bump(content->finalizers,
@@ -246,7 +246,7 @@ finalize(struct task *task, json_t *ns)
 {
 	AUTO(free_ptr)
 	char *path = xasprintf("/api/v1/namespaces/%s/finalize", task->key);
-	json_t *finalizers = dig(ns, "spec.finalizers");
+	json_t *finalizers = js_at(ns, "spec.finalizers");
 	size_t i = 0;
 
 	if (json_array_size(finalizers) == 0)

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/jsat.h"
 #include "base/str.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/taint.h"
 
 /* What a kubelet posts. */
@@ -31,13 +31,13 @@ static const struct {
 static const json_t *
 condition_of(const json_t *node, const char *type)
 {
-	return dig_find(dig(node, "status.conditions"), "type", type);
+	return js_find(js_at(node, "status.conditions"), "type", type);
 }
 
 const char *
 nodehealth_ready(const json_t *node)
 {
-	return dig_str(condition_of(node, "Ready"), "status");
+	return js_str_at(condition_of(node, "Ready"), "status");
 }
 
 json_t *
@@ -47,9 +47,9 @@ nodehealth_silent(const json_t *node, const char *now)
 
 	for (size_t i = 0; i < ARRAY_LEN(posted); i++) {
 		const json_t *old = condition_of(node, posted[i]);
-		json_t *beat = dig(old, "lastHeartbeatTime");
+		json_t *beat = js_at(old, "lastHeartbeatTime");
 
-		if (strcmp(dig_str(old, "status"), "Unknown") == 0)
+		if (strcmp(js_str_at(old, "status"), "Unknown") == 0)
 			continue;
 		(void)json_array_append_new(
 			changes,
@@ -66,7 +66,7 @@ nodehealth_silent(const json_t *node, const char *now)
 				"lastTransitionTime", now, "lastHeartbeatTime",
 				beat != NULL
 					? json_incref(beat)
-					: json_string(dig_str(
+					: json_string(js_str_at(
 						  node, "metadata."
 							"creationTimestamp"))));
 	}
@@ -80,8 +80,8 @@ static bool
 applies(const json_t *node, size_t rule)
 {
 	if (rules[rule].type == NULL)
-		return dig_bool(node, "spec.unschedulable");
-	return strcmp(dig_str(condition_of(node, rules[rule].type), "status"),
+		return js_bool_at(node, "spec.unschedulable", false);
+	return strcmp(js_str_at(condition_of(node, rules[rule].type), "status"),
 		      rules[rule].status) == 0;
 }
 
@@ -93,8 +93,8 @@ has_taint(const json_t *taints, const char *key, const char *effect)
 
 	json_array_foreach(taints, i, each)
 	{
-		if (strcmp(dig_str(each, "key"), key) == 0 &&
-		    strcmp(dig_str(each, "effect"), effect) == 0)
+		if (strcmp(js_str_at(each, "key"), key) == 0 &&
+		    strcmp(js_str_at(each, "effect"), effect) == 0)
 			return true;
 	}
 	return false;
@@ -104,8 +104,8 @@ has_taint(const json_t *taints, const char *key, const char *effect)
 static bool
 is_over(const json_t *node, const json_t *taint)
 {
-	const char *key = dig_str(taint, "key");
-	const char *effect = dig_str(taint, "effect");
+	const char *key = js_str_at(taint, "key");
+	const char *effect = js_str_at(taint, "effect");
 
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
 		if (strcmp(rules[i].taint, key) != 0)
@@ -136,7 +136,7 @@ nodehealth_taints(const json_t *node, const char *now)
 	size_t i;
 	json_t *each;
 
-	json_array_foreach(dig(node, "spec.taints"), i, each)
+	json_array_foreach(js_at(node, "spec.taints"), i, each)
 	{
 		if (is_over(node, each))
 			changed = true;

@@ -2,8 +2,8 @@
 #include "cluster/control/nodehealth.h"
 
 #include "base/buf.h"
+#include "base/jsat.h"
 #include "base/test.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/testjson.h"
 
 #define NOW "2026-11-16T04:00:00Z"
@@ -18,23 +18,23 @@ test_a_silent_node_becomes_unknown(void **state)
 		"{'type':'Other','status':'True'}]},'metadata':"
 		"{'creationTimestamp':'2026-11-16T02:00:00Z'}}");
 	json_t *changes = nodehealth_silent(node, NOW);
-	const json_t *ready = dig_find(changes, "type", "Ready");
-	const json_t *memory = dig_find(changes, "type", "MemoryPressure");
+	const json_t *ready = js_find(changes, "type", "Ready");
+	const json_t *memory = js_find(changes, "type", "MemoryPressure");
 
 	(void)state;
 	assert_int_equal(json_array_size(changes), 3);
-	assert_string_equal(dig_str(ready, "status"), "Unknown");
-	assert_string_equal(dig_str(ready, "reason"), "NodeStatusUnknown");
-	assert_string_equal(dig_str(ready, "message"),
+	assert_string_equal(js_str_at(ready, "status"), "Unknown");
+	assert_string_equal(js_str_at(ready, "reason"), "NodeStatusUnknown");
+	assert_string_equal(js_str_at(ready, "message"),
 			    "Kubelet stopped posting node status.");
-	assert_string_equal(dig_str(ready, "lastHeartbeatTime"),
+	assert_string_equal(js_str_at(ready, "lastHeartbeatTime"),
 			    "2026-11-16T03:00:00Z");
-	assert_string_equal(dig_str(ready, "lastTransitionTime"), NOW);
-	assert_string_equal(dig_str(memory, "reason"),
+	assert_string_equal(js_str_at(ready, "lastTransitionTime"), NOW);
+	assert_string_equal(js_str_at(memory, "reason"),
 			    "NodeStatusNeverUpdated");
-	assert_string_equal(dig_str(memory, "message"),
+	assert_string_equal(js_str_at(memory, "message"),
 			    "Kubelet never posted node status.");
-	assert_string_equal(dig_str(memory, "lastHeartbeatTime"),
+	assert_string_equal(js_str_at(memory, "lastHeartbeatTime"),
 			    "2026-11-16T02:00:00Z");
 	json_decref(changes);
 	json_decref(node);
@@ -65,8 +65,9 @@ expect_taints(const char *node_text, const char *expected)
 	json_t *each;
 
 	(void)buf_append_str(&text, "");
-	json_array_foreach(taints, i, each)(void) buf_printf(
-		&text, "%s:%s ", dig_str(each, "key"), dig_str(each, "effect"));
+	json_array_foreach(taints, i, each)(void)
+		buf_printf(&text, "%s:%s ", js_str_at(each, "key"),
+			   js_str_at(each, "effect"));
 	assert_string_equal(taints == NULL ? "same" : (char *)text.data,
 			    expected);
 	buf_done(&text);

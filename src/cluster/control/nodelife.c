@@ -12,13 +12,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/jsat.h"
 #include "base/loop.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "cluster/control/api.h"
 #include "cluster/control/context.h"
 #include "cluster/control/deadlines.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/feed.h"
 #include "cluster/control/follow.h"
 #include "cluster/control/nodehealth.h"
@@ -158,7 +158,7 @@ write_status(struct task *task, const json_t *node, json_t *conditions)
 			  .body = json_pack(
 				  "{s:{s:s},s:{s:o}}", "metadata",
 				  "resourceVersion",
-				  dig_str(node, "metadata.resourceVersion"),
+				  js_str_at(node, "metadata.resourceVersion"),
 				  "status", "conditions", conditions),
 			  .content_type = API_STRATEGIC,
 		  });
@@ -180,7 +180,7 @@ write_taints(struct task *task, const json_t *node, json_t *taints)
 			  .body = json_pack(
 				  "{s:{s:s},s:{s:o}}", "metadata",
 				  "resourceVersion",
-				  dig_str(node, "metadata.resourceVersion"),
+				  js_str_at(node, "metadata.resourceVersion"),
 				  "spec", "taints", taints),
 			  .content_type = API_MERGE,
 		  });
@@ -226,7 +226,7 @@ note_ready(struct nodelife *l, struct watched *w, const json_t *node)
 {
 	const char *ready = nodehealth_ready(node);
 	struct recorder_ref ref = { "v1", "Node", "", w->name,
-				    dig_str(node, "metadata.uid") };
+				    js_str_at(node, "metadata.uid") };
 
 	if (strcmp(w->ready, "True") == 0 && strcmp(ready, "True") != 0)
 		recorder_event(l->recorder, &ref, "Normal", "NodeNotReady",
@@ -240,9 +240,9 @@ on_node(struct nodelife *l, const struct feed_change *change)
 {
 	struct watched *w = find(l, change->key);
 	const char *beat =
-		dig_str(dig_find(dig(change->json, "status.conditions"), "type",
-				 "Ready"),
-			"lastHeartbeatTime");
+		js_str_at(js_find(js_at(change->json, "status.conditions"),
+				  "type", "Ready"),
+			  "lastHeartbeatTime");
 
 	if (w == NULL) {
 		w = xmalloc0(sizeof(*w));

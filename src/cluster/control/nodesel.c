@@ -6,8 +6,8 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/jsat.h"
 #include "base/str.h"
-#include "cluster/control/dig.h"
 
 /* Whether it holds for a label's value, NULL when the label is not there. */
 typedef bool op_fn(const char *value, const json_t *values);
@@ -94,11 +94,12 @@ static const struct {
 static bool
 requirement_holds(const json_t *requirement, const char *value)
 {
-	const char *name = dig_str(requirement, "operator");
+	const char *name = js_str_at(requirement, "operator");
 
 	for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
 		if (strcmp(ops[i].name, name) == 0)
-			return ops[i].holds(value, dig(requirement, "values"));
+			return ops[i].holds(value,
+					    js_at(requirement, "values"));
 	}
 	return false;
 }
@@ -106,8 +107,8 @@ requirement_holds(const json_t *requirement, const char *value)
 bool
 nodesel_term_matches(const json_t *term, const json_t *labels, const char *name)
 {
-	const json_t *expressions = dig(term, "matchExpressions");
-	const json_t *fields = dig(term, "matchFields");
+	const json_t *expressions = js_at(term, "matchExpressions");
+	const json_t *fields = js_at(term, "matchFields");
 	size_t i;
 	json_t *each;
 
@@ -116,14 +117,14 @@ nodesel_term_matches(const json_t *term, const json_t *labels, const char *name)
 	json_array_foreach(expressions, i, each)
 	{
 		const json_t *value =
-			json_object_get(labels, dig_str(each, "key"));
+			json_object_get(labels, js_str_at(each, "key"));
 
 		if (!requirement_holds(each, json_string_value(value)))
 			return false;
 	}
 	json_array_foreach(fields, i, each)
 	{
-		if (strcmp(dig_str(each, "key"), "metadata.name") != 0 ||
+		if (strcmp(js_str_at(each, "key"), "metadata.name") != 0 ||
 		    !requirement_holds(each, name))
 			return false;
 	}
@@ -138,7 +139,7 @@ nodesel_matches(const json_t *selector, const json_t *labels, const char *name)
 
 	if (selector == NULL)
 		return true;
-	json_array_foreach(dig(selector, "nodeSelectorTerms"), i, term)
+	json_array_foreach(js_at(selector, "nodeSelectorTerms"), i, term)
 	{
 		if (nodesel_term_matches(term, labels, name))
 			return true;

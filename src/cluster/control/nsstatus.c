@@ -7,8 +7,8 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/jsat.h"
 #include "base/mem.h"
-#include "cluster/control/dig.h"
 
 #define MESSAGE_MAX (32U * 1024)
 
@@ -99,18 +99,18 @@ bool
 nsstatus_is_current(const json_t *ns, const json_t *conditions)
 {
 	static const char *const members[] = { "status", "reason", "message" };
-	const json_t *there = dig(ns, "status.conditions");
+	const json_t *there = js_at(ns, "status.conditions");
 	size_t i;
 	json_t *each;
 
 	json_array_foreach(conditions, i, each)
 	{
 		const json_t *old =
-			dig_find(there, "type", dig_str(each, "type"));
+			js_find(there, "type", js_str_at(each, "type"));
 
 		for (size_t m = 0; m < ARRAY_LEN(members); m++) {
-			if (strcmp(dig_str(old, members[m]),
-				   dig_str(each, members[m])) != 0)
+			if (strcmp(js_str_at(old, members[m]),
+				   js_str_at(each, members[m])) != 0)
 				return false;
 		}
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/control/nsstatus.h"
 
+#include "base/jsat.h"
 #include "base/test.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/testjson.h"
 
 static void
@@ -13,21 +13,22 @@ test_what_remains_is_named_in_order(void **state)
 	json_t *finalizers = testjson("{'example.com/x':4}");
 	json_t *conditions = nsstatus_conditions(remaining, finalizers, "now");
 	const json_t *content =
-		dig_find(conditions, "type", "NamespaceContentRemaining");
+		js_find(conditions, "type", "NamespaceContentRemaining");
 	const json_t *waits =
-		dig_find(conditions, "type", "NamespaceFinalizersRemaining");
+		js_find(conditions, "type", "NamespaceFinalizersRemaining");
 
 	(void)state;
 	assert_int_equal(json_array_size(conditions), 5);
-	assert_string_equal(dig_str(content, "status"), "True");
-	assert_string_equal(dig_str(content, "reason"), "SomeResourcesRemain");
+	assert_string_equal(js_str_at(content, "status"), "True");
+	assert_string_equal(js_str_at(content, "reason"),
+			    "SomeResourcesRemain");
 	assert_string_equal(
-		dig_str(content, "message"),
+		js_str_at(content, "message"),
 		"Some resources are remaining: configmaps. has 1 resource "
 		"instances, pods. has 2 resource instances, "
 		"widgets.example.com has 3 resource instances");
-	assert_string_equal(dig_str(waits, "status"), "True");
-	assert_string_equal(dig_str(waits, "message"),
+	assert_string_equal(js_str_at(waits, "status"), "True");
+	assert_string_equal(js_str_at(waits, "message"),
 			    "Some content in the namespace has finalizers "
 			    "remaining: example.com/x in 4 resource instances");
 	json_decref(remaining);
@@ -44,7 +45,7 @@ test_an_empty_namespace_has_nothing_to_complain(void **state)
 
 	(void)state;
 	json_array_foreach(conditions, i, each)
-		assert_string_equal(dig_str(each, "status"), "False");
+		assert_string_equal(js_str_at(each, "status"), "False");
 	json_decref(conditions);
 }
 

@@ -12,12 +12,12 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/jsat.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "cluster/control/api.h"
 #include "cluster/control/budget.h"
 #include "cluster/control/context.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/feed.h"
 #include "cluster/control/follow.h"
 #include "cluster/control/task.h"
@@ -200,7 +200,7 @@ count_scale(const struct pdbs *p, struct count *c)
 		AUTO(js_unref)
 		json_t *json = owner == NULL ? NULL : object_json(owner);
 
-		c->facts.scale += dig_int(json, "spec.replicas", seen->pods);
+		c->facts.scale += js_int_at(json, "spec.replicas", seen->pods);
 		free(seen);
 		node = next;
 	}
@@ -226,13 +226,13 @@ forget_disrupted(struct count *c)
 static json_t *
 condition(const json_t *status, bool allowed, int64_t generation)
 {
-	const json_t *old = dig_find(dig(status, "conditions"), "type",
-				     "DisruptionAllowed");
+	const json_t *old = js_find(js_at(status, "conditions"), "type",
+				    "DisruptionAllowed");
 	const char *value = allowed ? "True" : "False";
-	const char *since = dig_str(old, "lastTransitionTime");
+	const char *since = js_str_at(old, "lastTransitionTime");
 	char now[TIME_TEXT_SIZE];
 
-	if (strcmp(dig_str(old, "status"), value) != 0 || *since == '\0')
+	if (strcmp(js_str_at(old, "status"), value) != 0 || *since == '\0')
 		since = time_now_text(now);
 	return json_pack("{s:s,s:s,s:s,s:s,s:s,s:I}", "type",
 			 "DisruptionAllowed", "status", value, "reason",
@@ -245,16 +245,16 @@ condition(const json_t *status, bool allowed, int64_t generation)
 static json_t *
 status_of(const json_t *json, const struct budget_facts *facts, json_t *forget)
 {
-	struct budget_result r = budget_compute(dig(json, "spec"), facts);
-	int64_t generation = dig_int(json, "metadata.generation", 0);
-	size_t entries = json_object_size(dig(json, "status.disruptedPods"));
+	struct budget_result r = budget_compute(js_at(json, "spec"), facts);
+	int64_t generation = js_int_at(json, "metadata.generation", 0);
+	size_t entries = json_object_size(js_at(json, "status.disruptedPods"));
 	json_t *status = json_pack(
 		"{s:I,s:I,s:I,s:I,s:I,s:[o]}", "currentHealthy",
 		(json_int_t)facts->healthy, "desiredHealthy",
 		(json_int_t)r.desired, "disruptionsAllowed",
 		(json_int_t)r.allowed, "expectedPods", (json_int_t)r.expected,
 		"observedGeneration", (json_int_t)generation, "conditions",
-		condition(dig(json, "status"), r.allowed > 0, generation));
+		condition(js_at(json, "status"), r.allowed > 0, generation));
 
 	if (json_object_size(forget) > 0)
 		(void)json_object_set(status, "disruptedPods",
@@ -268,7 +268,7 @@ status_of(const json_t *json, const struct budget_facts *facts, json_t *forget)
 static bool
 is_current(const json_t *json, const json_t *status)
 {
-	const json_t *old = dig(json, "status");
+	const json_t *old = js_at(json, "status");
 	const char *name;
 	json_t *value;
 
@@ -290,8 +290,8 @@ write_status(struct task *task, const json_t *json, json_t *status)
 		return;
 	}
 	path = xasprintf("/apis/policy/v1/namespaces/%s/" RESOURCE "/%s/status",
-			 dig_str(json, "metadata.namespace"),
-			 dig_str(json, "metadata.name"));
+			 js_str_at(json, "metadata.namespace"),
+			 js_str_at(json, "metadata.name"));
 	/* Evictions write it too: only on top of what was read. */
 	task_send(
 		task,
@@ -300,7 +300,7 @@ write_status(struct task *task, const json_t *json, json_t *status)
 			.path = path,
 			.body = json_pack(
 				"{s:{s:s},s:o}", "metadata", "resourceVersion",
-				dig_str(json, "metadata.resourceVersion"),
+				js_str_at(json, "metadata.resourceVersion"),
 				"status", status),
 			.content_type = API_MERGE,
 		});
@@ -324,7 +324,7 @@ work(const char *key, void *arg)
 		return;
 	}
 	json = object_json(obj);
-	c.disrupted = dig(json, "status.disruptedPods");
+	c.disrupted = js_at(json, "status.disruptedPods");
 	c.forget = json_object();
 	c.present = json_object();
 	terms_each_pod(p->context->view->terms, pdb->bucket->key, count_pod,
@@ -356,7 +356,7 @@ on_budget(const struct event *event, void *arg)
 	if (event->type == EVENT_DELETED)
 		return;
 	json = object_json(event->object);
-	selector = dig(json, "spec.selector");
+	selector = js_at(json, "spec.selector");
 	pdb = xmalloc0(sizeof(*pdb));
 	pdb->key = xstrdup(key);
 	pdb->selector = selector_from_json(selector, &st);

@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/heap.h"
+#include "base/jsat.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/map.h"
@@ -28,7 +29,6 @@
 #include "cluster/control/api.h"
 #include "cluster/control/choose.h"
 #include "cluster/control/context.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/feed.h"
 #include "cluster/control/recorder.h"
 #include "cluster/control/view.h"
@@ -228,7 +228,7 @@ bind_failed(struct errand *e, int code, const json_t *answer)
 	if (api_stale(code) || pod == NULL)
 		return;
 	log_warning(NULL, "cannot bind pod '%s' to '%s': %s", e->key, e->node,
-		    dig_str(answer, "message"));
+		    js_str_at(answer, "message"));
 	rest(s, w);
 }
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/jsat.h"
 #include "base/mem.h"
 #include "cluster/control/attempt.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/nodesel.h"
 #include "cluster/control/terms.h"
 
@@ -58,9 +58,9 @@ score_node_affinity(const struct attempt *a, const struct node *node)
 
 	json_array_foreach(a->pod->node_preferred, i, each)
 	{
-		if (nodesel_term_matches(dig(each, "preference"), node->labels,
-					 node->name))
-			sum += dig_int(each, "weight", 0);
+		if (nodesel_term_matches(js_at(each, "preference"),
+					 node->labels, node->name))
+			sum += js_int_at(each, "weight", 0);
 	}
 	return sum;
 }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/jsat.h"
 #include "base/mem.h"
-#include "cluster/control/dig.h"
 
 static const char *const effect_names[TAINT_EFFECT_COUNT] = {
 	[TAINT_NO_SCHEDULE] = "NoSchedule",
@@ -39,9 +39,9 @@ taints_from_json(const json_t *array, size_t *ret_len)
 	for (size_t i = 0; i < len; i++) {
 		const json_t *each = json_array_get(array, i);
 
-		taints[i].key = xstrdup(dig_str(each, "key"));
-		taints[i].value = xstrdup(dig_str(each, "value"));
-		taints[i].effect = effect_from_name(dig_str(each, "effect"));
+		taints[i].key = xstrdup(js_str_at(each, "key"));
+		taints[i].value = xstrdup(js_str_at(each, "value"));
+		taints[i].effect = effect_from_name(js_str_at(each, "effect"));
 	}
 	*ret_len = len;
 	return taints;
@@ -65,13 +65,13 @@ tolerations_from_json(const json_t *array, size_t *ret_len)
 
 	for (size_t i = 0; i < len; i++) {
 		const json_t *each = json_array_get(array, i);
-		const json_t *seconds = dig(each, "tolerationSeconds");
+		const json_t *seconds = js_at(each, "tolerationSeconds");
 
-		list[i].key = xstrdup(dig_str(each, "key"));
-		list[i].value = xstrdup(dig_str(each, "value"));
+		list[i].key = xstrdup(js_str_at(each, "key"));
+		list[i].value = xstrdup(js_str_at(each, "value"));
 		list[i].exists =
-			strcmp(dig_str(each, "operator"), "Exists") == 0;
-		list[i].effect = effect_from_name(dig_str(each, "effect"));
+			strcmp(js_str_at(each, "operator"), "Exists") == 0;
+		list[i].effect = effect_from_name(js_str_at(each, "effect"));
 		list[i].timed = json_is_integer(seconds);
 		list[i].seconds = (int64_t)json_integer_value(seconds);
 	}

@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
+#include "base/jsat.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "cluster/control/api.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/worker.h"
 
 struct task *
@@ -45,7 +45,7 @@ on_done(int code, const json_t *answer, void *arg)
 			log_warning(NULL,
 				    "a request about '%s' failed, trying "
 				    "again: %s",
-				    task->key, dig_str(answer, "message"));
+				    task->key, js_str_at(answer, "message"));
 	}
 	task_close(task);
 }

@@ -6,8 +6,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/jsat.h"
 #include "base/mem.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/model.h"
 #include "meta/selector.h"
 #include "meta/status.h"
@@ -139,14 +139,14 @@ terms_label_key(const char *ns, const json_t *label_selector,
 	size_t i;
 	json_t *each;
 
-	json_object_foreach(dig(label_selector, "matchLabels"), label, value)
+	json_object_foreach(js_at(label_selector, "matchLabels"), label, value)
 	{
 		if (json_is_string(value))
 			return bucket_key(ns, label, json_string_value(value));
 	}
-	json_array_foreach(dig(label_selector, "matchExpressions"), i, each)
+	json_array_foreach(js_at(label_selector, "matchExpressions"), i, each)
 	{
-		const char *key = dig_str(each, "key");
+		const char *key = js_str_at(each, "key");
 		const char *only = selector_exact_value(selector, key);
 
 		if (only != NULL)
@@ -348,8 +348,8 @@ selector_or_nothing(const json_t *obj)
 static void
 scope_set(struct scope *scope, const struct pod *pod, const json_t *obj)
 {
-	json_t *names = dig(obj, "namespaces");
-	const json_t *ns_selector = dig(obj, "namespaceSelector");
+	json_t *names = js_at(obj, "namespaces");
+	const json_t *ns_selector = js_at(obj, "namespaceSelector");
 
 	if (json_array_size(names) > 0)
 		scope->namespaces = json_incref(names);
@@ -357,7 +357,7 @@ scope_set(struct scope *scope, const struct pod *pod, const json_t *obj)
 		scope->namespaces = json_pack("[s]", pod->ns);
 	if (ns_selector != NULL)
 		scope->ns_selector = selector_or_nothing(ns_selector);
-	scope->selector = selector_or_nothing(dig(obj, "labelSelector"));
+	scope->selector = selector_or_nothing(js_at(obj, "labelSelector"));
 }
 
 static void
@@ -378,17 +378,17 @@ describe(const struct pod *pod, const json_t *const *objs, size_t len,
 
 	(void)buf_append_str(&buf, topology_key);
 	for (size_t i = 0; i < len; i++) {
-		const json_t *names = dig(objs[i], "namespaces");
+		const json_t *names = js_at(objs[i], "namespaces");
 
 		(void)buf_append_str(&buf, "\n");
 		if (json_array_size(names) > 0)
 			describe_part(&buf, names);
-		else if (dig(objs[i], "namespaceSelector") == NULL)
+		else if (js_at(objs[i], "namespaceSelector") == NULL)
 			(void)buf_append_str(&buf, pod->ns);
 		(void)buf_append_str(&buf, "\n");
-		describe_part(&buf, dig(objs[i], "namespaceSelector"));
+		describe_part(&buf, js_at(objs[i], "namespaceSelector"));
 		(void)buf_append_str(&buf, "\n");
-		describe_part(&buf, dig(objs[i], "labelSelector"));
+		describe_part(&buf, js_at(objs[i], "labelSelector"));
 	}
 	return (char *)buf.data;
 }
@@ -457,7 +457,7 @@ term_get(struct terms *terms, const struct pod *pod, const json_t *const *objs,
 	for (size_t i = 0; i < len; i++)
 		scope_set(&term->scopes[i], pod, objs[i]);
 	map_put(&terms->all, &term->node, term->text);
-	key = index_key(term, dig(objs[0], "labelSelector"));
+	key = index_key(term, js_at(objs[0], "labelSelector"));
 	term->bucket = bucket_get(terms, key);
 	term->next = term->bucket->terms;
 	if (term->next != NULL)
@@ -520,7 +520,7 @@ add_use(struct pod *pod, enum term_use_kind kind, struct term *term,
 static const char *
 topology_of(const json_t *obj)
 {
-	return dig_str(obj, "topologyKey");
+	return js_str_at(obj, "topologyKey");
 }
 
 static size_t
@@ -535,7 +535,7 @@ size_up_to(const json_t *list, size_t max)
 static void
 attach_affinity(struct terms *terms, struct pod *pod)
 {
-	const json_t *list = dig(pod->affinity, "podAffinity." REQUIRED);
+	const json_t *list = js_at(pod->affinity, "podAffinity." REQUIRED);
 	size_t len = size_up_to(list, TERMS_AFFINITY_MAX);
 	const json_t *objs[TERMS_AFFINITY_MAX];
 
@@ -551,7 +551,7 @@ attach_affinity(struct terms *terms, struct pod *pod)
 static void
 attach_anti(struct terms *terms, struct pod *pod)
 {
-	const json_t *list = dig(pod->affinity, "podAntiAffinity." REQUIRED);
+	const json_t *list = js_at(pod->affinity, "podAntiAffinity." REQUIRED);
 
 	for (size_t i = 0; i < size_up_to(list, TERMS_MAX); i++) {
 		const json_t *obj = json_array_get(list, i);
@@ -566,17 +566,17 @@ static void
 attach_preferred(struct terms *terms, struct pod *pod, const char *path,
 		 int sign)
 {
-	const json_t *list = dig(pod->affinity, path);
+	const json_t *list = js_at(pod->affinity, path);
 
 	for (size_t i = 0; i < size_up_to(list, TERMS_MAX); i++) {
 		const json_t *each = json_array_get(list, i);
-		const json_t *obj = dig(each, "podAffinityTerm");
+		const json_t *obj = js_at(each, "podAffinityTerm");
 
 		if (obj == NULL)
 			continue;
 		(void)add_use(pod, USE_PREFERRED,
 			      term_get(terms, pod, &obj, 1, topology_of(obj)),
-			      sign * dig_int(each, "weight", 0));
+			      sign * js_int_at(each, "weight", 0));
 	}
 }
 
@@ -585,15 +585,15 @@ attach_spread(struct terms *terms, struct pod *pod)
 {
 	for (size_t i = 0; i < size_up_to(pod->spread, TERMS_MAX); i++) {
 		const json_t *each = json_array_get(pod->spread, i);
-		bool soft = strcmp(dig_str(each, "whenUnsatisfiable"),
+		bool soft = strcmp(js_str_at(each, "whenUnsatisfiable"),
 				   "ScheduleAnyway") == 0;
 		struct term_use *use = add_use(
 			pod, soft ? USE_SPREAD_SOFT : USE_SPREAD,
 			term_get(terms, pod, &each, 1, topology_of(each)),
-			dig_int(each, "maxSkew", 1));
+			js_int_at(each, "maxSkew", 1));
 
-		use->min_domains = dig_int(each, "minDomains", 0);
-		use->all_nodes = strcmp(dig_str(each, "nodeAffinityPolicy"),
+		use->min_domains = js_int_at(each, "minDomains", 0);
+		use->all_nodes = strcmp(js_str_at(each, "nodeAffinityPolicy"),
 					"Ignore") == 0;
 	}
 }

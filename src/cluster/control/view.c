@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/jsat.h"
 #include "base/mem.h"
-#include "cluster/control/dig.h"
 #include "cluster/control/terms.h"
 
 struct name_space {
@@ -239,8 +239,8 @@ terms_of_node(struct view *view, struct node *node,
 struct node *
 view_set_node(struct view *view, const json_t *obj)
 {
-	struct node *node = node_get(view, dig_str(obj, "metadata.name"));
-	bool moved = !json_equal(node->labels, dig(obj, "metadata.labels"));
+	struct node *node = node_get(view, js_str_at(obj, "metadata.name"));
+	bool moved = !json_equal(node->labels, js_at(obj, "metadata.labels"));
 
 	if (moved)
 		terms_of_node(view, node, terms_displace);
@@ -313,7 +313,7 @@ class_release(struct view *view, struct storage_class *sc)
 void
 view_set_class(struct view *view, const json_t *obj)
 {
-	class_set(class_get(view, dig_str(obj, "metadata.name")), obj);
+	class_set(class_get(view, js_str_at(obj, "metadata.name")), obj);
 }
 
 void
@@ -415,8 +415,8 @@ struct claim *
 view_set_claim(struct view *view, const json_t *obj)
 {
 	struct claim *claim =
-		claim_get(view, dig_str(obj, "metadata.namespace"),
-			  dig_str(obj, "metadata.name"));
+		claim_get(view, js_str_at(obj, "metadata.namespace"),
+			  js_str_at(obj, "metadata.name"));
 
 	claim_set(claim, obj);
 	return claim;
@@ -472,9 +472,9 @@ view_remove_namespace(struct view *view, const char *name)
 void
 view_set_namespace(struct view *view, const json_t *obj)
 {
-	const char *name = dig_str(obj, "metadata.name");
+	const char *name = js_str_at(obj, "metadata.name");
 	struct map_node *found = map_get(&view->namespaces, name);
-	json_t *labels = dig(obj, "metadata.labels");
+	json_t *labels = js_at(obj, "metadata.labels");
 	struct name_space *ns;
 
 	if (found != NULL) {
