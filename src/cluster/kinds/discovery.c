@@ -55,7 +55,8 @@ struct discovery {
 	size_t external_count;
 	struct doccache cache;
 	uint64_t changes; /* of address and externals */
-	/* Made from the registry for the cache's generation. */
+	/* Made from the registry, of this state. */
+	uint64_t state;
 	struct group *groups;
 	size_t group_count;
 	bool grouped;
@@ -406,25 +407,30 @@ discovery_document(struct discovery *d, const char *path,
 		[DISCOVERY_V2] = V2_TYPE,
 	};
 	bool top = str_equal(path, "/api") || str_equal(path, "/apis");
-	AUTO(free_ptr) char *name = NULL;
+	AUTO(free_ptr) char *text = NULL;
 	const struct document *found;
-	uint64_t generation = registry_generation(d->registry) + d->changes;
+	struct docname name;
 	json_t *value;
 
-	if (d->cache.generation != generation)
+	/* Both only grow: their sum is another with each change. */
+	name.state = registry_generation(d->registry) + d->changes;
+	if (d->state != name.state) {
 		drop_groups(d);
-	doccache_sync(&d->cache, generation);
+		doccache_done(&d->cache);
+	}
+	d->state = name.state;
 	if (!top)
 		form = DISCOVERY_PLAIN;
-	name = xasprintf("%d%s", (int)form, path);
-	found = doccache_get(&d->cache, name);
+	text = xasprintf("%d%s", (int)form, path);
+	name.name = text;
+	found = doccache_get(&d->cache, &name);
 	if (found != NULL)
 		return found;
 	make_groups(d);
 	value = document_json(d, path, form);
 	if (value == NULL)
 		return NULL;
-	return doccache_put_json(&d->cache, name, types[form], value);
+	return doccache_put_json(&d->cache, &name, types[form], value);
 }
 
 /* Whether one of the parameters behind a media type is this one. */

@@ -11,10 +11,20 @@ struct entry {
 	struct map_node node;
 	struct document document;
 	char *name;
+	uint64_t state;
 	char *data;
 	char etag[DIGEST_SHA256_HEX_SIZE + 2];
 	char hash[DIGEST_SHA256_HEX_SIZE];
 };
+
+static void
+forget(struct doccache *cache, struct entry *entry)
+{
+	map_remove(&cache->map, &entry->node);
+	free(entry->name);
+	free(entry->data);
+	free(entry);
+}
 
 void
 doccache_done(struct doccache *cache)
@@ -22,43 +32,51 @@ doccache_done(struct doccache *cache)
 	struct map_node *node, *next;
 
 	for (node = map_next(&cache->map, NULL); node != NULL; node = next) {
-		struct entry *entry = MAP_ENTRY(node, struct entry, node);
-
 		next = map_next(&cache->map, node);
-		map_remove(&cache->map, node);
-		free(entry->name);
-		free(entry->data);
-		free(entry);
+		forget(cache, MAP_ENTRY(node, struct entry, node));
 	}
 	map_done(&cache->map);
-	*cache = (struct doccache){ .generation = cache->generation };
+	*cache = (struct doccache){ 0 };
 }
 
 void
-doccache_sync(struct doccache *cache, uint64_t generation)
+doccache_sweep(struct doccache *cache,
+	       uint64_t (*state)(const char *name, void *arg), void *arg)
 {
-	if (cache->generation == generation)
-		return;
-	doccache_done(cache);
-	cache->generation = generation;
+	struct map_node *node, *next;
+
+	for (node = map_next(&cache->map, NULL); node != NULL; node = next) {
+		struct entry *entry = MAP_ENTRY(node, struct entry, node);
+
+		next = map_next(&cache->map, node);
+		if (state(entry->name, arg) != entry->state)
+			forget(cache, entry);
+	}
 }
 
 const struct document *
-doccache_get(const struct doccache *cache, const char *name)
+doccache_get(struct doccache *cache, const struct docname *name)
 {
-	struct map_node *node = map_get(&cache->map, name);
+	struct map_node *node = map_get(&cache->map, name->name);
+	struct entry *entry;
 
-	return node != NULL ? &MAP_ENTRY(node, struct entry, node)->document
-			    : NULL;
+	if (node == NULL)
+		return NULL;
+	entry = MAP_ENTRY(node, struct entry, node);
+	if (entry->state == name->state)
+		return &entry->document;
+	forget(cache, entry);
+	return NULL;
 }
 
 const struct document *
-doccache_put(struct doccache *cache, const char *name, const char *content_type,
-	     char *data, size_t len)
+doccache_put(struct doccache *cache, const struct docname *name,
+	     const char *content_type, char *data, size_t len)
 {
 	struct entry *entry = xmalloc0(sizeof(*entry));
 
-	entry->name = xstrdup(name);
+	entry->name = xstrdup(name->name);
+	entry->state = name->state;
 	entry->data = data;
 	(void)digest_sha256_hex(data, len, entry->hash);
 	(void)snprintf(entry->etag, sizeof(entry->etag), "\"%s\"", entry->hash);
@@ -72,7 +90,7 @@ doccache_put(struct doccache *cache, const char *name, const char *content_type,
 }
 
 const struct document *
-doccache_put_json(struct doccache *cache, const char *name,
+doccache_put_json(struct doccache *cache, const struct docname *name,
 		  const char *content_type, json_t *value)
 {
 	char *text = json_dumps(value, JSON_COMPACT);

@@ -25,6 +25,7 @@
 struct openapi {
 	const struct registry *registry;
 	struct doccache cache;
+	uint64_t swept; /* the generation that the cache was cleaned for */
 };
 
 struct openapi *
@@ -83,36 +84,66 @@ make(struct openapi *openapi, struct making *making)
 	registry_each(openapi->registry, add_kind, making);
 }
 
+/* "kubevirt.io" of "apis/kubevirt.io/v1", "" of "api/v1"; to be freed. NULL
+ * for what is no name of a document. ret_version points into name. */
+static char *
+group_of(const char *name, const char **ret_version)
+{
+	const char *slash = strrchr(name, '/');
+
+	if (str_has_prefix(name, "api/")) {
+		*ret_version = name + strlen("api/");
+		return xstrdup("");
+	}
+	if (!str_has_prefix(name, "apis/") || slash == name + strlen("apis"))
+		return NULL;
+	*ret_version = slash + 1;
+	return xstrndup(name + strlen("apis/"),
+			(size_t)(slash - name) - strlen("apis/"));
+}
+
+/* Of which state of the registry a document has to be. */
+static uint64_t
+state_of(const char *name, void *arg)
+{
+	const struct openapi *openapi = arg;
+	const char *version;
+	AUTO(free_ptr) char *group = group_of(name, &version);
+
+	return group != NULL ? registry_group_state(openapi->registry, group)
+			     : registry_generation(openapi->registry);
+}
+
+/* NULL if it has to be made. What is out of date is forgotten. */
+static const struct document *
+find(struct openapi *openapi, struct docname *name)
+{
+	uint64_t generation = registry_generation(openapi->registry);
+
+	if (openapi->swept != generation)
+		doccache_sweep(&openapi->cache, state_of, openapi);
+	openapi->swept = generation;
+	name->state = state_of(name->name, openapi);
+	return doccache_get(&openapi->cache, name);
+}
+
 const struct document *
 openapi_v3(struct openapi *openapi, const char *name)
 {
+	struct docname docname = { .name = name };
 	struct making making = { .version = NULL };
-	AUTO(free_ptr) char *group = NULL;
+	AUTO(free_ptr) char *group = group_of(name, &making.version);
 	const struct document *found;
-	const char *slash;
 
-	doccache_sync(&openapi->cache, registry_generation(openapi->registry));
-	if (str_has_prefix(name, "apis/")) {
-		slash = strrchr(name, '/');
-		if (slash == name + strlen("apis"))
-			return NULL;
-		group = xstrndup(name + strlen("apis/"),
-				 (size_t)(slash - name) - strlen("apis/"));
-	} else if (str_has_prefix(name, "api/")) {
-		slash = name + strlen("api");
-		group = xstrdup("");
-	} else {
+	if (group == NULL ||
+	    !registry_has_group(openapi->registry, group, making.version))
 		return NULL;
-	}
-	found = doccache_get(&openapi->cache, name);
+	found = find(openapi, &docname);
 	if (found != NULL)
 		return found;
-	if (!registry_has_group(openapi->registry, group, slash + 1))
-		return NULL;
 	making.group = group;
-	making.version = slash + 1;
 	make(openapi, &making);
-	return doccache_put_json(&openapi->cache, name, "application/json",
+	return doccache_put_json(&openapi->cache, &docname, "application/json",
 				 json_pack("{s:s, s:{s:s, s:s}, s:o, s:{s:o}}",
 					   "openapi", "3.0.0", "info", "title",
 					   TITLE, "version", VERSION, "paths",
@@ -156,16 +187,16 @@ add_to_index(struct kind *kind, void *arg)
 const struct document *
 openapi_v3_index(struct openapi *openapi)
 {
+	struct docname name = { .name = INDEX };
 	struct index index = { .openapi = openapi };
 	const struct document *found;
 
-	doccache_sync(&openapi->cache, registry_generation(openapi->registry));
-	found = doccache_get(&openapi->cache, INDEX);
+	found = find(openapi, &name);
 	if (found != NULL)
 		return found;
 	index.paths = json_object();
 	registry_each(openapi->registry, add_to_index, &index);
-	return doccache_put_json(&openapi->cache, INDEX,
+	return doccache_put_json(&openapi->cache, &name,
 				 "text/plain; charset=utf-8",
 				 json_pack("{s:o}", "paths", index.paths));
 }
@@ -173,15 +204,14 @@ openapi_v3_index(struct openapi *openapi)
 const struct document *
 openapi_v2(struct openapi *openapi, bool protobuf)
 {
-	const char *name = protobuf ? V2_PROTOBUF : V2_JSON;
+	struct docname name = { .name = protobuf ? V2_PROTOBUF : V2_JSON };
 	struct making making = { .schemas.v2 = true };
 	const struct document *found;
 	AUTO(js_unref) json_t *swagger = NULL;
 	size_t len;
 	char *data;
 
-	doccache_sync(&openapi->cache, registry_generation(openapi->registry));
-	found = doccache_get(&openapi->cache, name);
+	found = find(openapi, &name);
 	if (found != NULL)
 		return found;
 	make(openapi, &making);
@@ -189,9 +219,9 @@ openapi_v2(struct openapi *openapi, bool protobuf)
 			    "info", "title", TITLE, "version", VERSION, "paths",
 			    making.paths, "definitions", making.schemas.out);
 	if (!protobuf)
-		return doccache_put_json(&openapi->cache, name,
+		return doccache_put_json(&openapi->cache, &name,
 					 "application/json", TAKE_PTR(swagger));
 	data = openapi_pb(swagger, &len);
-	return doccache_put(&openapi->cache, name, "application/octet-stream",
+	return doccache_put(&openapi->cache, &name, "application/octet-stream",
 			    data, len);
 }

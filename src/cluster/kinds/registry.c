@@ -29,6 +29,7 @@ struct entry {
 	struct map_node by_kind;   /* "group/Kind" */
 	char *plural_key, *kind_key;
 	struct kind *kind;
+	uint64_t since; /* the generation it came with */
 };
 
 struct registry {
@@ -102,7 +103,7 @@ insert(struct registry *r, struct kind *kind)
 		(r->count - at) * sizeof(struct entry *));
 	r->sorted[at] = entry;
 	r->count++;
-	r->generation++;
+	entry->since = ++r->generation;
 }
 
 static void
@@ -297,6 +298,27 @@ registry_find(const struct registry *r, const char *group, const char *version,
 	return 0;
 }
 
+/* The first entry of a group, or where it would be. */
+static size_t
+group_start(const struct registry *r, const char *group)
+{
+	struct kind first = { .group = (char *)(uintptr_t)group,
+			      .plural = (char *)(uintptr_t) "" };
+
+	return position(r, &first);
+}
+
+uint64_t
+registry_group_state(const struct registry *r, const char *group)
+{
+	uint64_t state = 0;
+
+	for (size_t i = group_start(r, group);
+	     i < r->count && str_equal(r->sorted[i]->kind->group, group); i++)
+		state = state * 1099511628211U + r->sorted[i]->since;
+	return state;
+}
+
 static bool
 serves(const struct kind *kind, const char *version)
 {
@@ -313,10 +335,7 @@ bool
 registry_has_group(const struct registry *r, const char *group,
 		   const char *version)
 {
-	struct kind first = { .group = (char *)(uintptr_t)group,
-			      .plural = (char *)(uintptr_t) "" };
-
-	for (size_t i = position(r, &first);
+	for (size_t i = group_start(r, group);
 	     i < r->count && str_equal(r->sorted[i]->kind->group, group); i++) {
 		if (serves(r->sorted[i]->kind, version))
 			return true;

@@ -280,6 +280,29 @@ test_extensions_of_schemas_are_followed(void **state)
 }
 
 static void
+test_a_definition_may_restrict_names(void **state)
+{
+	struct world *w = *state;
+	AUTO(js_unref)
+	json_t *bad = testkinds_parse("{metadata: {name: b, labels: {a: b}}}");
+	struct kind_version *version;
+	AUTO(free_ptr) char *wrong = NULL;
+
+	json_decref(define(
+		w,
+		"{metadata: {name: ones.example.com}, spec: {group: "
+		"example.com, scope: Cluster, names: {plural: ones, kind: "
+		"One}, versions: [{name: v1, served: true, storage: true, "
+		"schema: {openAPIV3Schema: {type: object, properties: "
+		"{metadata: {type: object, properties: {name: {type: string, "
+		"enum: [a]}}}}}}}]}}"));
+	version = testkinds_version(w->registry, "example.com", "v1", "ones");
+	wrong = testkinds_check(version->schema, bad);
+	assert_string_equal(wrong, "metadata.name: Unsupported value: \"b\": "
+				   "supported values: \"a\"");
+}
+
+static void
 test_a_wrong_definition_is_refused_with_its_place(void **state)
 {
 	static const struct {
@@ -480,6 +503,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			test_extensions_of_schemas_are_followed, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_definition_may_restrict_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_a_wrong_definition_is_refused_with_its_place,
 			setup, teardown),

@@ -55,6 +55,7 @@ schema_unref(struct schema *schema)
 	for (size_t i = 0; i < schema->prop_count; i++)
 		schema_unref(schema->props[i].schema);
 	free(schema->props);
+	schema_unref(schema->own_metadata);
 	schema_unref(schema->additional);
 	schema_unref(schema->items);
 	rules_free(schema->rules);

@@ -476,10 +476,15 @@ new_text(bool typed)
 	return schema;
 }
 
-/* compile_props() left room for the three. */
+/* compile_props() left room for the three. A definition may still restrict
+ * the names of its objects. */
 static void
 add_object_props(struct compiler *c, struct schema *schema)
 {
+	const struct schema_prop *own = schema_prop_find(schema, "metadata");
+
+	if (own != NULL && own->schema->prop_count > 0 && !schema->typed)
+		schema->own_metadata = schema_ref(own->schema);
 	set_prop(schema, "apiVersion", new_text(schema->typed));
 	set_prop(schema, "kind", new_text(schema->typed));
 	set_prop(schema, "metadata", schema_ref(c->options->metadata));

@@ -77,6 +77,8 @@ struct schema {
 	json_t *list_keys;         /* an array of strings; NULL: none */
 	struct schema_prop *props; /* sorted by name */
 	size_t prop_count;
+	/* What a definition says of metadata; NULL: nothing. */
+	struct schema *own_metadata;
 	struct schema *additional;  /* NULL: none */
 	struct schema *items;       /* NULL: anything */
 	struct schema_rules *rules; /* NULL: none */

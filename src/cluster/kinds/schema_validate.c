@@ -380,6 +380,25 @@ require(struct validation *v, const json_t *obj, const char *name,
 }
 
 static void
+validate_own_metadata(struct validation *v, const struct schema *schema,
+		      const json_t *obj, const struct schema_place *place)
+{
+	static const char *const names[] = { "name", "generateName" };
+	const json_t *metadata = json_object_get(obj, "metadata");
+	struct schema_place outer = { .up = place, .key = "metadata" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const struct schema_prop *prop =
+			schema_prop_find(schema->own_metadata, names[i]);
+		struct schema_place below = { .up = &outer, .key = names[i] };
+		const json_t *value = json_object_get(metadata, names[i]);
+
+		if (prop != NULL && json_is_string(value))
+			validate(v, prop->schema, value, &below);
+	}
+}
+
+static void
 validate_object(struct validation *v, const struct schema *schema,
 		const json_t *obj, const struct schema_place *place)
 {
@@ -400,6 +419,8 @@ validate_object(struct validation *v, const struct schema *schema,
 	}
 	json_array_foreach(schema->required, i, name)
 		require(v, obj, json_string_value(name), place);
+	if (schema->own_metadata != NULL)
+		validate_own_metadata(v, schema, obj, place);
 	if (schema->embedded) {
 		require(v, obj, "apiVersion", place);
 		require(v, obj, "kind", place);
