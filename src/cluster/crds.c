@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -13,6 +14,9 @@
 #include "meta/causes.h"
 #include "meta/names.h"
 #include "meta/time.h"
+
+/* The generation that the program wrote: a later one is somebody else's. */
+#define BUNDLED_ANNOTATION "ferry.io/bundled-generation"
 
 struct crds {
 	struct store *store;
@@ -73,6 +77,41 @@ begin_metadata(json_t *crd)
 	json_object_set_new(meta, "generation", json_integer(1));
 }
 
+static char *
+generation_text(const json_t *crd)
+{
+	const json_t *meta = json_object_get(crd, "metadata");
+
+	return xasprintf("%lld", (long long)json_integer_value(
+					 json_object_get(meta, "generation")));
+}
+
+static void
+mark_bundled(json_t *crd)
+{
+	AUTO(free_ptr) char *text = generation_text(crd);
+	json_t *meta = objmeta_get(crd);
+	json_t *annotations = json_object_get(meta, "annotations");
+
+	if (!json_is_object(annotations)) {
+		annotations = json_object();
+		json_object_set_new(meta, "annotations", annotations);
+	}
+	json_object_set_new(annotations, BUNDLED_ANNOTATION, json_string(text));
+}
+
+static bool
+is_bundled(const json_t *crd)
+{
+	AUTO(free_ptr) char *text = generation_text(crd);
+	const json_t *annotations = json_object_get(
+		json_object_get(crd, "metadata"), "annotations");
+
+	return str_equal(json_string_value(json_object_get(annotations,
+							   BUNDLED_ANNOTATION)),
+			 text);
+}
+
 static int
 put(struct crds *crds, json_t *crd, const json_t *old, struct err *err)
 {
@@ -109,7 +148,7 @@ is_current(const json_t *stored, const json_t *bundled)
 	return json_equal(was, is);
 }
 
-/* Writes one of the program's own if it is missing or old. */
+/* Writes one of the program's own if it is missing, or old and unchanged. */
 static int
 bring(struct crds *crds, json_t *crd, struct err *err)
 {
@@ -122,9 +161,16 @@ bring(struct crds *crds, json_t *crd, struct err *err)
 
 	if (object == NULL) {
 		begin_metadata(crd);
+		mark_bundled(crd);
 		return put(crds, crd, NULL, err);
 	}
 	old = object_json(object);
+	if (!is_bundled(old)) {
+		log_info(NULL, "the definition %s was changed, and is kept",
+			 name);
+		json_decref(old);
+		return 0;
+	}
 	json_object_set(crd, "metadata", json_object_get(old, "metadata"));
 	/* Compared with the defaults in, as the stored one has them. */
 	(void)registry_prepare_crd(crds->registry, crd, old, time_now_text(now),
@@ -132,6 +178,7 @@ bring(struct crds *crds, json_t *crd, struct err *err)
 	causes_done(&causes);
 	if (!is_current(old, crd)) {
 		objmeta_bump_generation(crd);
+		mark_bundled(crd);
 		r = put(crds, crd, old, err);
 	}
 	json_decref(old);

@@ -7,8 +7,8 @@
  *
  * Follows the stored ones, so that a kind is served from the moment its
  * definition is durable. Those that come with the program are stored at the
- * start; where they differ from what is there, an older program wrote it, and
- * the schema is brought up to date.
+ * start; what an older program wrote is brought up to date, and what somebody
+ * else has changed since is left as it is.
  */
 
 struct crds;
