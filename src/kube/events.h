@@ -5,12 +5,12 @@
 /*
  * events - Events about objects, as a component of Kubernetes writes them.
  *
- * The same news about the same object is one Event with a count. Its first
- * repetition is written at once, further ones at most every EVENTS_REPEAT_MS,
- * the last of them within that time too. Many different messages with the same
- * reason about the same object become one Event with the text of the last, as
- * in Kubernetes. Each object has a budget (EVENTS_BURST, one more every
- * EVENTS_REFILL_MS); what is over it is dropped, and counted.
+ * The same news about the same object is one Event with a count, which is
+ * written at most every EVENTS_REPEAT_MS, and at the end of that time. Many
+ * different messages with the same reason about the same object become one
+ * Event with the text of the last, as in Kubernetes. Each object has a budget
+ * of writes (EVENTS_BURST, one more every EVENTS_REFILL_MS); what is over it is
+ * dropped, and counted.
  *
  * An Event that cannot be written is lost: nothing depends on it.
  *
@@ -31,8 +31,8 @@ struct loop;
 #define EVENTS_SIMILAR_MAX 10 /* messages, before they are combined */
 #define EVENTS_SIMILAR_MS (10U * 60 * 1000)
 #define EVENTS_BURST 25
-#define EVENTS_REFILL_MS (30U * 1000)
-#define EVENTS_KEPT 4096        /* Events, and objects, that are remembered */
+#define EVENTS_REFILL_MS (5U * 60 * 1000)
+#define EVENTS_KEPT 8192        /* Events and objects that are remembered */
 #define EVENTS_MESSAGE_MAX 1024 /* bytes; longer ones are cut */
 
 /* What an Event is about. */

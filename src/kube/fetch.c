@@ -351,6 +351,23 @@ on_open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 		      address->protocol);
 }
 
+/* Right before the request is sent; a second time if that did not work. */
+static int
+on_request(void *arg, char *remote, char *local, int remote_port,
+	   int local_port)
+{
+	struct fetch *x = arg;
+
+	(void)remote;
+	(void)local;
+	(void)remote_port;
+	(void)local_port;
+	if (x->once && x->sent)
+		return CURL_PREREQFUNC_ABORT;
+	x->sent = true;
+	return CURL_PREREQFUNC_OK;
+}
+
 static void
 set_callbacks(struct fetch *x)
 {
@@ -365,6 +382,8 @@ set_callbacks(struct fetch *x)
 	(void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION,
 			       on_open_socket);
 	(void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, x);
+	(void)curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_request);
+	(void)curl_easy_setopt(easy, CURLOPT_PREREQDATA, x);
 }
 
 struct fetch *
@@ -384,6 +403,7 @@ fetch_start(struct fetcher *f, const struct fetch_request *r,
 	x->on_data = r->on_data;
 	x->done = done;
 	x->arg = arg;
+	x->once = r->once;
 	if (r->timeout_ms != 0)
 		x->deadline_ms = loop_now_ms() + r->timeout_ms;
 	x->easy = curl_easy_init();

@@ -52,9 +52,17 @@ struct fetch_request {
 	const char *key_pem;  /* its key, or NULL */
 	const char *tls_name; /* in the certificate instead of the URL's host */
 	bool insecure;        /* the certificate is not looked at */
-	unsigned timeout_ms;  /* for all of it; 0: no limit */
-	unsigned connect_ms;  /* for connection and handshake; 0: 10 s */
-	size_t body_max;      /* of the answer; 0: FETCH_BODY_DEFAULT */
+	/*
+	 * Never sent a second time. Otherwise a request that was sent on a kept
+	 * connection, which then turned out to be closed, goes out again.
+	 */
+	bool once;
+	/* Waits for a connection that is being made, in case that it can carry
+	 * several requests at once (HTTP/2). */
+	bool share;
+	unsigned timeout_ms; /* for all of it; 0: no limit */
+	unsigned connect_ms; /* for connection and handshake; 0: 10 s */
+	size_t body_max;     /* of the answer; 0: FETCH_BODY_DEFAULT */
 	/*
 	 * Streaming: the answer's head, then each piece of its body as it
 	 * comes. The result then has no body and body_max does not count.

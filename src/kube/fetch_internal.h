@@ -41,6 +41,8 @@ struct fetch {
 	bool paused;    /* on_data rests */
 	bool resting;   /* and libcurl knows */
 	bool finished;  /* done is being called */
+	bool once;      /* may be sent once only */
+	bool sent;      /* and was */
 
 	char *method;
 	char *url;

@@ -11,6 +11,9 @@
 #include "kube/fetch_internal.h"
 
 #define CONNECT_MS_DEFAULT 10000
+/* Nine failed probes, the kernel's default, end a connection. */
+#define KEEPALIVE_IDLE_S 20L
+#define KEEPALIVE_EVERY_S 5L
 
 static int
 refuse(struct fetch *x, const char *why)
@@ -138,7 +141,12 @@ set_limits(struct fetch *x, const struct fetch_request *r)
 			       r->connect_ms != 0 ? (long)r->connect_ms
 						  : (long)CONNECT_MS_DEFAULT);
 	(void)curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+	/* A peer that is gone is noticed within a minute or so, which matters
+	 * for answers that last for hours. */
 	(void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	(void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
+	(void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, KEEPALIVE_EVERY_S);
+	(void)curl_easy_setopt(easy, CURLOPT_PIPEWAIT, r->share ? 1L : 0L);
 }
 
 static char *

@@ -118,6 +118,7 @@ fetch_text_cause(const struct fetch_failure *f, char **ret_cause)
 	case CURLE_GOT_NOTHING:
 	case CURLE_RECV_ERROR:
 	case CURLE_SEND_ERROR:
+	case CURLE_ABORTED_BY_CALLBACK: /* it would have been sent again */
 		*ret_cause = broken_cause(f);
 		return FETCH_OTHER;
 	case CURLE_PARTIAL_FILE:

@@ -69,7 +69,8 @@ void informer_add_handler(struct informer *informer,
 			  const struct informer_handler *handler);
 
 void informer_start(struct informer *informer);
-/* No handler is called any more; the cache stays as it is. From anywhere. */
+/* For good: no handler is called any more, and the cache stays as it is. From
+ * anywhere. */
 void informer_stop(struct informer *informer);
 
 /* True from the first complete list on. */
@@ -82,7 +83,7 @@ struct informer_stats {
 	uint64_t watches; /* that were begun */
 	uint64_t events;  /* of watches, without bookmarks */
 	uint64_t failures;
-	bool connected;         /* now: a watch is open */
+	bool connected;         /* now: a watch is open, or being opened */
 	char last_failure[256]; /* "" when there was none */
 };
 
