@@ -2,7 +2,8 @@
 
 /*
  * CustomResourceDefinitions: one that is deleted takes its objects along. It
- * has a finalizer, waits until they are gone, and only then goes itself.
+ * got a finalizer when it was deleted, waits until they are gone, and only
+ * then goes itself.
  */
 
 #include <stdlib.h>
@@ -88,12 +89,10 @@ patch(struct task *task, const json_t *crd, const char *sub, json_t *body)
 					    .content_type = API_MERGE });
 }
 
-/* The finalizers with ours, or without it; NULL if they are so already. */
-static json_t *
-finalizers_with(const json_t *crd, bool ours)
+static void
+remove_finalizer(struct task *task, const json_t *crd)
 {
 	json_t *list = json_array();
-	bool had = false;
 	size_t i;
 	json_t *each;
 
@@ -101,26 +100,13 @@ finalizers_with(const json_t *crd, bool ours)
 	{
 		const char *name = json_string_value(each);
 
-		if (name != NULL && strcmp(name, FINALIZER) == 0)
-			had = true;
-		else
+		if (name == NULL || strcmp(name, FINALIZER) != 0)
 			(void)json_array_append(list, each);
 	}
-	if (had == ours) {
+	if (json_array_size(list) ==
+	    json_array_size(js_at(crd, "metadata.finalizers")))
 		json_decref(list);
-		return NULL;
-	}
-	if (ours)
-		(void)json_array_append_new(list, json_string(FINALIZER));
-	return list;
-}
-
-static void
-set_finalizer(struct task *task, const json_t *crd, bool ours)
-{
-	json_t *list = finalizers_with(crd, ours);
-
-	if (list != NULL)
+	else
 		patch(task, crd, "",
 		      json_pack("{s:{s:o}}", "metadata", "finalizers", list));
 }
@@ -129,20 +115,24 @@ set_finalizer(struct task *task, const json_t *crd, bool ours)
 static void
 report(struct task *task, const json_t *crd)
 {
+	static const char reason[] = "InstanceDeletionInProgress";
 	const json_t *old = js_at(crd, "status.conditions");
+	json_t *conditions, *terminating;
 	char now[TIME_TEXT_SIZE];
-	json_t *conditions;
 
-	if (strcmp(js_str_at(js_find(old, "type", "Terminating"), "status"),
-		   "True") == 0)
+	if (strcmp(js_str_at(js_find(old, "type", "Terminating"), "reason"),
+		   reason) == 0)
 		return;
-	conditions = old == NULL ? json_array()
-				 : json_copy((json_t *)(uintptr_t)old);
-	(void)json_array_append_new(
-		conditions,
+	conditions = old == NULL ? json_array() : json_deep_copy(old);
+	terminating = js_find(conditions, "type", "Terminating");
+	if (terminating == NULL) {
+		terminating = json_object();
+		(void)json_array_append_new(conditions, terminating);
+	}
+	(void)json_object_update_new(
+		terminating,
 		json_pack("{s:s,s:s,s:s,s:s,s:s}", "type", "Terminating",
-			  "status", "True", "reason",
-			  "InstanceDeletionInProgress", "message",
+			  "status", "True", "reason", reason, "message",
 			  "CustomResource deletion is in progress",
 			  "lastTransitionTime", time_now_text(now)));
 	patch(task, crd, "/status",
@@ -161,7 +151,7 @@ empty(struct definitions *d, struct ending *ending, struct task *task,
 	if (kind == NULL || kind->crd == NULL ||
 	    strcmp(kind->crd, task->key) != 0 ||
 	    store_count(kind->collection, NULL) == 0) {
-		set_finalizer(task, crd, false);
+		remove_finalizer(task, crd);
 		return;
 	}
 	report(task, crd);
@@ -187,9 +177,7 @@ work(const char *name, void *arg)
 	}
 	crd = object_json(obj);
 	task = task_new(d->worker, d->api, name);
-	if (!obj->deleting)
-		set_finalizer(task, crd, true);
-	else if (ending != NULL)
+	if (obj->deleting && ending != NULL)
 		empty(d, ending, task, crd);
 	task_close(task);
 }
@@ -211,7 +199,7 @@ on_definition(const struct event *event, void *arg)
 		ending->name = xstrdup(name);
 		map_put(&d->endings, &ending->node, ending->name);
 	}
-	if (event->object->deleting || !event->object->has_finalizers)
+	if (event->object->deleting)
 		worker_add(d->worker, name);
 }
 

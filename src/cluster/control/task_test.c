@@ -33,33 +33,33 @@ static struct {
 	} requests[REQUESTS_MAX];
 	size_t count;
 	int at_once; /* the code to answer with from inside, 0: later */
-} server;
+} played;
 
 void
-client_request(struct server *unused, const struct client_call *call,
+client_request(struct server *server, const struct client_call *call,
 	       void (*done)(int code, const json_t *answer, void *arg),
 	       void *arg)
 {
-	size_t i = server.count++;
+	size_t i = played.count++;
 
-	(void)unused;
+	(void)server;
 	assert_true(i < REQUESTS_MAX);
 	assert_string_equal(call->user, "me");
-	(void)snprintf(server.requests[i].method, sizeof("DELETE"), "%s",
+	(void)snprintf(played.requests[i].method, sizeof("DELETE"), "%s",
 		       call->method);
-	(void)snprintf(server.requests[i].path, sizeof(server.requests[i].path),
+	(void)snprintf(played.requests[i].path, sizeof(played.requests[i].path),
 		       "%s", call->path);
-	server.requests[i].body = json_deep_copy(call->body);
-	server.requests[i].done = done;
-	server.requests[i].arg = arg;
-	if (server.at_once != 0)
-		done(server.at_once, NULL, arg);
+	played.requests[i].body = json_deep_copy(call->body);
+	played.requests[i].done = done;
+	played.requests[i].arg = arg;
+	if (played.at_once != 0)
+		done(played.at_once, NULL, arg);
 }
 
 static void
 answer(size_t i, int code)
 {
-	server.requests[i].done(code, NULL, server.requests[i].arg);
+	played.requests[i].done(code, NULL, played.requests[i].arg);
 }
 
 struct world {
@@ -91,7 +91,7 @@ setup(void **state)
 {
 	struct world *w = xmalloc0(sizeof(*w));
 
-	memset(&server, 0, sizeof(server));
+	memset(&played, 0, sizeof(played));
 	w->loop = loop_new();
 	w->api = api_new(NULL, "me");
 	w->worker = worker_new(&(struct worker_config){
@@ -109,8 +109,8 @@ teardown(void **state)
 	worker_free(w->worker);
 	api_free(w->api);
 	loop_free(w->loop);
-	for (size_t i = 0; i < server.count; i++)
-		json_decref(server.requests[i].body);
+	for (size_t i = 0; i < played.count; i++)
+		json_decref(played.requests[i].body);
 	free(w);
 	return 0;
 }
@@ -146,7 +146,7 @@ test_a_task_lasts_until_all_answers_are_there(void **state)
 	w->requests = 2;
 	worker_add(w->worker, "a");
 	turn(w);
-	assert_int_equal(server.count, 2);
+	assert_int_equal(played.count, 2);
 	worker_add(w->worker, "a");
 	answer(1, 200);
 	turn(w);
@@ -181,12 +181,12 @@ test_a_failure_is_tried_again_but_not_at_once(void **state)
 {
 	struct world *w = *state;
 
-	server.at_once = 409;
+	played.at_once = 409;
 	w->requests = 1;
 	worker_add(w->worker, "a");
 	turn(w);
 	assert_int_equal(w->works, 1);
-	server.at_once = 404;
+	played.at_once = 404;
 	/* As a new event would, this does not wait for the pause. */
 	worker_add(w->worker, "a");
 	turn(w);
@@ -200,7 +200,7 @@ test_a_task_may_ask_for_another_turn(void **state)
 {
 	struct world *w = *state;
 
-	server.at_once = 200;
+	played.at_once = 200;
 	w->requests = 1;
 	w->again = true;
 	worker_add(w->worker, "a");
@@ -237,7 +237,7 @@ test_what_is_in_flight_ends_when_the_controller_does(void **state)
 	call.body = json_object();
 	api_send(w->api, &call);
 	assert_int_equal(ended_with, 0);
-	assert_int_equal(server.count, 1);
+	assert_int_equal(played.count, 1);
 }
 
 static void
@@ -248,26 +248,26 @@ test_the_same_news_is_one_event(void **state)
 	struct recorder_ref pod = { "v1", "Pod", "ns", "p", "u" };
 	struct recorder_ref node = { "v1", "Node", "", "n", "u" };
 
-	server.at_once = 201;
+	played.at_once = 201;
 	recorder_event(r, &pod, "Warning", "Bad", "no %s", "luck");
 	recorder_event(r, &pod, "Warning", "Bad", "no %s", "luck");
-	assert_int_equal(server.count, 1);
+	assert_int_equal(played.count, 1);
 	recorder_event(r, &pod, "Warning", "Bad", "no %s", "idea");
 	recorder_event(r, &node, "Normal", "Good", "ok");
-	assert_int_equal(server.count, 3);
-	assert_string_equal(server.requests[0].path,
+	assert_int_equal(played.count, 3);
+	assert_string_equal(played.requests[0].path,
 			    "/api/v1/namespaces/ns/events");
-	assert_string_equal(js_str_at(server.requests[0].body, "message"),
+	assert_string_equal(js_str_at(played.requests[0].body, "message"),
 			    "no luck");
 	assert_string_equal(
-		js_str_at(server.requests[0].body, "involvedObject.namespace"),
+		js_str_at(played.requests[0].body, "involvedObject.namespace"),
 		"ns");
 	assert_string_equal(
-		js_str_at(server.requests[0].body, "source.component"),
+		js_str_at(played.requests[0].body, "source.component"),
 		"tester");
-	assert_string_equal(server.requests[2].path,
+	assert_string_equal(played.requests[2].path,
 			    "/api/v1/namespaces/default/events");
-	assert_null(js_at(server.requests[2].body, "involvedObject.namespace"));
+	assert_null(js_at(played.requests[2].body, "involvedObject.namespace"));
 	recorder_free(r);
 }
 
@@ -279,13 +279,13 @@ test_a_long_message_is_cut_between_characters(void **state)
 	struct recorder_ref pod = { "v1", "Pod", "ns", "p", "u" };
 	char text[3001];
 
-	server.at_once = 201;
+	played.at_once = 201;
 	for (size_t i = 0; i < 3000; i += 2)
 		memcpy(text + i, "\xc3\xa4", 2);
 	text[3000] = '\0';
 	recorder_event(r, &pod, "Normal", "Long", "%s", text);
-	assert_non_null(server.requests[0].body);
-	assert_int_equal(strlen(js_str_at(server.requests[0].body, "message")),
+	assert_non_null(played.requests[0].body);
+	assert_int_equal(strlen(js_str_at(played.requests[0].body, "message")),
 			 1022);
 	recorder_free(r);
 }
