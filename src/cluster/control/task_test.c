@@ -36,7 +36,7 @@ static struct {
 } played;
 
 void
-client_request(struct server *server, const struct client_call *call,
+client_request(struct server *server, const struct client_call *what,
 	       void (*done)(int code, const json_t *answer, void *arg),
 	       void *arg)
 {
@@ -44,12 +44,12 @@ client_request(struct server *server, const struct client_call *call,
 
 	(void)server;
 	assert_true(i < REQUESTS_MAX);
-	assert_string_equal(call->user, "me");
+	assert_string_equal(what->user, "me");
 	(void)snprintf(played.requests[i].method, sizeof("DELETE"), "%s",
-		       call->method);
+		       what->method);
 	(void)snprintf(played.requests[i].path, sizeof(played.requests[i].path),
-		       "%s", call->path);
-	played.requests[i].body = json_deep_copy(call->body);
+		       "%s", what->path);
+	played.requests[i].body = json_deep_copy(what->body);
 	played.requests[i].done = done;
 	played.requests[i].arg = arg;
 	if (played.at_once != 0)
