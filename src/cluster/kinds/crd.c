@@ -394,6 +394,11 @@ crd_set_status(json_t *crd, const json_t *old, const char *conflict,
 			status, "acceptedNames",
 			json_pack("{s:s, s:s}", "kind", "", "plural", ""));
 	}
+	/* Of one that is being deleted: nothing here changes that. */
+	if (js_find(before, "type", "Terminating") != NULL)
+		(void)json_array_append_new(
+			conditions,
+			json_deep_copy(js_find(before, "type", "Terminating")));
 	(void)json_object_set_new(status, "conditions", conditions);
 	(void)json_object_set_new(status, "storedVersions",
 				  stored_versions(crd, old));

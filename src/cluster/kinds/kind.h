@@ -103,6 +103,10 @@ struct kind {
 	const struct kind *storage_kind;
 	char *crd; /* the name of its CustomResourceDefinition, NULL: built in
 		    */
+	/* What was stored before this resourceVersion may not be as the
+	 * definition says, because that is newer. */
+	uint64_t since_rv;
+	bool terminating; /* the definition is being deleted */
 };
 
 struct kind *kind_ref(struct kind *kind);

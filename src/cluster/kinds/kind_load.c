@@ -354,6 +354,12 @@ kind_load(const struct kind_source *source, struct causes *causes)
 			js_bool_at(spec, "unconditionalUpdate", true);
 	} else {
 		kind->crd = copy_at(source->definition, "metadata.name");
+		kind->since_rv = strtoull(js_str_at(source->definition,
+						    "metadata.resourceVersion"),
+					  NULL, 10);
+		kind->terminating =
+			*js_str_at(source->definition,
+				   "metadata.deletionTimestamp") != '\0';
 	}
 	if (causes_count(causes) == before && kind->storage != NULL)
 		return kind;

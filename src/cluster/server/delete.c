@@ -186,6 +186,9 @@ finish(struct call *call)
 		return;
 	}
 	call->object = json_deep_copy(call->old_json);
+	if (strategy_for(call->kind)->prepare_delete != NULL &&
+	    !objmeta_deleting(call->object))
+		strategy_for(call->kind)->prepare_delete(call->object);
 	set_propagation(call, call->object);
 	grace_s = grace_of(call);
 	kept = objmeta_finalizers(call->object) > 0 ||

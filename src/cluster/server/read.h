@@ -24,6 +24,8 @@ void watch_run(struct call *call);
 struct watches *watches_new(void);
 /* Ends each cleanly, as if its time were up. */
 void watches_end(struct watches *watches);
+/* Those of the kind that a CustomResourceDefinition defines, by its name. */
+void watches_end_kind(struct watches *watches, const char *crd);
 void watches_free(struct watches *watches); /* ends what runs */
 
 struct watch_stats {

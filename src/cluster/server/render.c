@@ -12,6 +12,7 @@
 #include "cluster/kinds/kind.h"
 #include "cluster/server/query.h"
 #include "cluster/server/render.h"
+#include "cluster/server/stored.h"
 #include "cluster/store/object.h"
 #include "meta/causes.h"
 #include "meta/status.h"
@@ -44,25 +45,6 @@ render_init(const struct accept *accept, const struct kind_version *version,
 	return 0;
 }
 
-/* Whether the stored text is what the version looks like. */
-static bool
-is_stored_form(const struct kind_version *version)
-{
-	return version == version->kind->storage_kind->storage;
-}
-
-/* The object as the version shows it; a new reference. */
-static json_t *
-to_version(const struct render *render, const struct object *object)
-{
-	json_t *json = object_json(object);
-
-	if (!is_stored_form(render->version))
-		kind_convert(render->version->kind->storage_kind->storage,
-			     render->version, json);
-	return json;
-}
-
 static void
 append_sorted(struct buf *out, const json_t *json)
 {
@@ -79,11 +61,11 @@ append_object(const struct render *render, const struct object *object,
 {
 	json_t *json;
 
-	if (is_stored_form(render->version)) {
+	if (stored_is_plain(render->version, object)) {
 		(void)buf_append(out, object->text, object->len);
 		return;
 	}
-	json = to_version(render, object);
+	json = stored_load(render->version, object);
 	append_sorted(out, json);
 	json_decref(json);
 }
@@ -186,7 +168,7 @@ render_item(const struct render *render, const struct object *object,
 		append_partial(render, object, out);
 		break;
 	case ACCEPT_TABLE:
-		json = to_version(render, object);
+		json = stored_load(render->version, object);
 		append_row(render, json, out);
 		json_decref(json);
 		break;
@@ -264,7 +246,7 @@ render_one(const struct render *render, const struct object *object,
 		render_item(render, object, out);
 		return;
 	}
-	json = to_version(render, object);
+	json = stored_load(render->version, object);
 	append_table(render, json, columns, out);
 	json_decref(json);
 }

@@ -123,6 +123,10 @@ check_method(struct call *call)
 			       : status_bad_request(&call->st,
 						    "name must be provided");
 	}
+	if (info->verb == VERB_CREATE && call->kind->terminating)
+		return status_set(&call->st, 405, "MethodNotAllowed",
+				  "create not allowed while custom resource "
+				  "definition is terminating");
 	if (named && info->verb == VERB_CREATE && call->kind->builtin &&
 	    *info->subresource == '\0')
 		return status_method_not_allowed(&call->st, NULL, NULL);

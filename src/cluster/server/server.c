@@ -16,6 +16,7 @@
 #include "cluster/server/log.h"
 #include "cluster/server/read.h"
 #include "cluster/server/server_internal.h"
+#include "cluster/store/object.h"
 #include "cluster/store/store.h"
 #include "http/server.h"
 
@@ -23,17 +24,45 @@ struct server {
 	struct server_config config;
 	struct watches *watches;
 	struct logs *logs;
+	struct subscription *definitions;
 	struct server_stats stats;
 	bool draining;
 };
+
+static bool
+same_spec(const struct event *event)
+{
+	AUTO(js_unref) json_t *now = object_json(event->object);
+	AUTO(js_unref) json_t *before = object_json(event->old);
+
+	return json_equal(json_object_get(now, "spec"),
+			  json_object_get(before, "spec"));
+}
+
+/* Who watches a kind that is gone or another now has to ask again. */
+static void
+on_definition(const struct event *event, void *arg)
+{
+	struct server *server = arg;
+
+	if (event->type == EVENT_DELETED ||
+	    (event->type == EVENT_MODIFIED && !same_spec(event)))
+		watches_end_kind(server->watches, event->object->name);
+}
 
 struct server *
 server_new(const struct server_config *config)
 {
 	struct server *server = xmalloc0(sizeof(*server));
+	bool too_old;
 
 	server->config = *config;
 	server->watches = watches_new();
+	server->definitions = subscribe(
+		config->store,
+		store_collection(config->store, "apiextensions.k8s.io",
+				 "customresourcedefinitions"),
+		store_rv(config->store), on_definition, server, &too_old);
 	server->logs = logs_new();
 	server->stats.started_ms = loop_now_ms();
 	return server;
@@ -44,6 +73,7 @@ server_free(struct server *server)
 {
 	if (server == NULL)
 		return;
+	unsubscribe(server->definitions);
 	watches_free(server->watches);
 	logs_free(server->logs);
 	free(server);

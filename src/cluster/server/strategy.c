@@ -257,6 +257,26 @@ validate_crd(const struct strategy_env *env, json_t *object, const json_t *old,
 				   time_now_text(now), causes);
 }
 
+/* It stays until the controller has removed all objects of the kind. */
+static void
+prepare_delete_crd(json_t *object)
+{
+	json_t *conditions =
+		json_object_get(get_or_make(object, "status"), "conditions");
+	char now[TIME_TEXT_SIZE];
+
+	(void)objmeta_add_finalizer(
+		object, "customresourcecleanup.apiextensions.k8s.io");
+	json_array_append_new(
+		conditions,
+		json_pack("{s:s, s:s, s:s, s:s, s:s}", "type", "Terminating",
+			  "status", "True", "lastTransitionTime",
+			  time_now_text(now), "reason",
+			  "InstanceDeletionPending", "message",
+			  "CustomResourceDefinition marked for deletion; "
+			  "CustomResource deletion will begin soon"));
+}
+
 /* Which role a binding grants cannot be changed, only who gets it. */
 static void
 validate_binding(const struct strategy_env *env, json_t *object,
@@ -313,7 +333,9 @@ static const struct strategy strategies[] = {
 	{ .group = "apiextensions.k8s.io",
 	  .plural = "customresourcedefinitions",
 	  .prepare_create = create_without_status,
-	  .validate = validate_crd },
+	  .validate = validate_crd,
+	  .prepare_delete = prepare_delete_crd,
+	  .delete_returns_object = true },
 	{ .group = rbac_group,
 	  .plural = "rolebindings",
 	  .validate = validate_binding },

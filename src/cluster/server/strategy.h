@@ -35,6 +35,8 @@ struct strategy {
 	/* old is NULL for a create. May fill in what follows from the rest. */
 	void (*validate)(const struct strategy_env *env, json_t *object,
 			 const json_t *old, struct causes *causes);
+	/* When it is deleted for the first time. */
+	void (*prepare_delete)(json_t *object);
 	/* Whether it may be deleted at all. */
 	int (*check_delete)(const json_t *object, struct status *st);
 	/* How long a deleted object stays for somebody to clean up, in

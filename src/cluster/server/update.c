@@ -167,19 +167,17 @@ keep_what_is_not_written(struct call *call)
 	json_decref(written);
 }
 
-/* Whether anything but metadata (and a status with a path of its own) differs.
- */
+/* Whether a has a member that b has not, or has otherwise; but for metadata and
+ * a status with a path of its own. */
 static bool
-spec_differs(struct call *call)
+has_other(const struct call *call, json_t *a, const json_t *b)
 {
 	const json_t *value;
 	const char *key;
 
-	if (json_object_size(call->object) != json_object_size(call->old_json))
-		return true;
-	json_object_foreach(call->object, key, value)
+	json_object_foreach(a, key, value)
 	{
-		const json_t *before = json_object_get(call->old_json, key);
+		const json_t *before = json_object_get(b, key);
 
 		if (str_equal(key, "metadata") ||
 		    (call->version->has_status && str_equal(key, "status")))
@@ -188,6 +186,13 @@ spec_differs(struct call *call)
 			return true;
 	}
 	return false;
+}
+
+static bool
+spec_differs(const struct call *call)
+{
+	return has_other(call, call->object, call->old_json) ||
+	       has_other(call, call->old_json, call->object);
 }
 
 /* An object that was only waiting for its last finalizer to go. */

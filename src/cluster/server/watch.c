@@ -29,6 +29,7 @@
 #include "cluster/server/selection.h"
 #include "cluster/server/server.h"
 #include "cluster/server/server_internal.h"
+#include "cluster/server/stored.h"
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
 #include "http/server.h"
@@ -150,6 +151,19 @@ watches_end(struct watches *watches)
 }
 
 void
+watches_end_kind(struct watches *watches, const char *crd)
+{
+	struct watch *next;
+
+	for (struct watch *watch = watches->first; watch != NULL;
+	     watch = next) {
+		next = watch->next;
+		if (str_equal(watch->call->kind->crd, crd))
+			watch_end(watch);
+	}
+}
+
+void
 watches_free(struct watches *watches)
 {
 	watches_end(watches);
@@ -175,16 +189,6 @@ write_event(struct watch *watch, const char *type, const void *object,
 	watch->all->stats.events++;
 }
 
-/* The object's text is the event's, when nothing has to be made of it. */
-static bool
-is_plain(const struct watch *watch)
-{
-	const struct kind_version *version = watch->render.version;
-
-	return watch->render.shape == ACCEPT_OBJECT &&
-	       version == version->kind->storage_kind->storage;
-}
-
 static void
 send_object(struct watch *watch, const char *type, const struct object *object)
 {
@@ -192,7 +196,10 @@ send_object(struct watch *watch, const char *type, const struct object *object)
 	bool columns = !watch->columns_sent;
 
 	watch->columns_sent = true;
-	if (is_plain(watch)) {
+	/* The object's text is the event's, when nothing has to be made of it.
+	 */
+	if (watch->render.shape == ACCEPT_OBJECT &&
+	    stored_is_plain(watch->render.version, object)) {
 		write_event(watch, type, object->text, object->len);
 		return;
 	}
@@ -217,11 +224,9 @@ static void
 send_left(struct watch *watch, const struct event *event)
 {
 	struct buf out = BUF_INIT(WATCH_EVENT_MAX);
-	json_t *json = object_json(event->old);
+	json_t *json = stored_load(watch->render.version, event->old);
 
 	objmeta_set_rv(json, event->rv);
-	kind_convert(watch->render.version->kind->storage_kind->storage,
-		     watch->render.version, json);
 	render_one_json(&watch->render, json, !watch->columns_sent, &out);
 	watch->columns_sent = true;
 	write_event(watch, "DELETED", out.data, out.len);

@@ -12,6 +12,7 @@
 #include "cluster/server/call.h"
 #include "cluster/server/objmeta.h"
 #include "cluster/server/server.h"
+#include "cluster/server/stored.h"
 #include "cluster/server/strategy.h"
 #include "cluster/server/write.h"
 #include "cluster/store/object.h"
@@ -238,12 +239,7 @@ write_admit(struct call *call, void (*finish)(struct call *call))
 json_t *
 write_load(struct call *call, const struct object *object)
 {
-	const struct kind_version *stored = call->kind->storage_kind->storage;
-	json_t *json = object_json(object);
-
-	if (stored != call->version)
-		kind_convert(stored, call->version, json);
-	return json;
+	return stored_load(call->version, object);
 }
 
 struct object *
