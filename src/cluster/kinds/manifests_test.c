@@ -309,7 +309,8 @@ test_typed_objects_get_defaults_and_canonical_quantities(void **state)
 		testkinds_version(registry, "", "v1", "pods");
 	AUTO(js_unref)
 	json_t *pod = testkinds_parse(
-		"{metadata: {name: a, creationTimestamp: null}, spec: "
+		"{metadata: {name: a, creationTimestamp: null, labels: {x: "
+		"null}}, spec: "
 		"{nodeName: null, containers: [{name: a, image: b, resources: "
 		"{limits: {cpu: 0.5, memory: 1024Mi}}, ports: [{containerPort: "
 		"1}]}]}}");
@@ -330,6 +331,9 @@ test_typed_objects_get_defaults_and_canonical_quantities(void **state)
 		js_str_at(json_array_get(js_arr_at(container, "ports"), 0),
 			  "protocol"),
 		"TCP");
+	assert_string_equal(json_string_value(json_object_get(
+				    js_obj_at(pod, "metadata.labels"), "x")),
+			    "");
 	/* null is as good as absent, but for times that may be null */
 	assert_null(json_object_get(js_obj_at(pod, "spec"), "nodeName"));
 	assert_non_null(json_object_get(js_obj_at(pod, "metadata"),

@@ -22,6 +22,15 @@ unknown_add(struct unknown *unknown, const struct schema_place *place)
 static void prune(const struct schema *schema, json_t *value,
 		  const struct schema_place *place, struct unknown *unknown);
 
+/* Go's decoder takes null for an empty text there: labels, annotations. */
+static bool
+is_text_map(const struct schema *schema)
+{
+	return schema->typed && schema->prop_count == 0 &&
+	       schema->additional != NULL &&
+	       schema->additional->type == SCHEMA_STRING;
+}
+
 /* Whether the member stays. */
 static bool
 prune_member(const struct schema *schema, json_t *value,
@@ -37,7 +46,7 @@ prune_member(const struct schema *schema, json_t *value,
 		return false;
 	}
 	if (json_is_null(value))
-		return !schema->typed || below->nullable || prop == NULL;
+		return !schema->typed || below->nullable;
 	prune(below, value, place, unknown);
 	return true;
 }
@@ -64,7 +73,10 @@ prune(const struct schema *schema, json_t *value,
 		return;
 	json_object_foreach_safe(value, next, below.key, member)
 	{
-		if (!prune_member(schema, member, &below, unknown))
+		if (json_is_null(member) && is_text_map(schema))
+			(void)json_object_set_new(value, below.key,
+						  json_string(""));
+		else if (!prune_member(schema, member, &below, unknown))
 			(void)json_object_del(value, below.key);
 	}
 }
