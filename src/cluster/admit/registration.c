@@ -186,12 +186,88 @@ check_effects(const json_t *hook, const char *base, struct causes *causes)
 				     effects, allowed);
 }
 
+/* "*" stands for all, so nothing else may stand beside it. */
+static void
+check_list(const json_t *rule, const char *name, const char *base,
+	   const char *others, struct causes *causes)
+{
+	const json_t *list = js_arr_at(rule, name), *item;
+	AUTO(free_ptr)
+	char *message = xasprintf(
+		"if '*' is present, must not specify other %s", others);
+	AUTO(free_ptr) char *text = NULL;
+	char path[FIELD_SIZE];
+	size_t i;
+
+	(void)field(path, base, name);
+	if (json_array_size(list) == 0) {
+		causes_required(causes, path, "");
+		return;
+	}
+	json_array_foreach(list, i, item)
+	{
+		if (json_array_size(list) == 1 ||
+		    !str_equal(json_string_value(item), "*"))
+			continue;
+		text = gofmt_strings(list);
+		causes_add_value(causes, CAUSE_INVALID, path, text, message);
+		return;
+	}
+}
+
+static void
+check_operations(const json_t *rule, const char *base, struct causes *causes)
+{
+	static const char *const known[] = { "*",      "CONNECT", "CREATE",
+					     "DELETE", "UPDATE",  NULL };
+	const json_t *item;
+	char path[FIELD_SIZE];
+	size_t i, k;
+
+	check_list(rule, "operations", base, "operations", causes);
+	json_array_foreach(js_arr_at(rule, "operations"), i, item)
+	{
+		const char *op = json_string_value(item);
+
+		for (k = 0; known[k] != NULL && !str_equal(known[k], op); k++)
+			;
+		(void)snprintf(path, sizeof(path), "%s.operations[%zu]", base,
+			       i);
+		if (known[k] == NULL)
+			causes_not_supported(causes, path, op != NULL ? op : "",
+					     known);
+	}
+}
+
+static void
+check_rules(const json_t *hook, const char *base, struct causes *causes)
+{
+	const json_t *rule;
+	char path[FIELD_SIZE];
+	size_t i;
+
+	json_array_foreach(js_arr_at(hook, "rules"), i, rule)
+	{
+		(void)snprintf(path, sizeof(path), "%s.rules[%zu]", base, i);
+		check_operations(rule, path, causes);
+		check_list(rule, "apiGroups", path, "API groups", causes);
+		check_list(rule, "apiVersions", path, "API versions", causes);
+		if (json_array_size(js_arr_at(rule, "resources")) == 0) {
+			char list[FIELD_SIZE];
+
+			causes_required(causes, field(list, path, "resources"),
+					"");
+		}
+	}
+}
+
 static void
 check_hook(const json_t *hook, const char *base, struct causes *causes)
 {
 	char path[FIELD_SIZE];
 
 	check_name(js_str_at(hook, "name"), base, causes);
+	check_rules(hook, base, causes);
 	check_effects(hook, base, causes);
 	check_reviews(hook, base, causes);
 	if (json_array_size(js_arr_at(hook, "matchConditions")) > 0)

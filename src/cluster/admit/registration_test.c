@@ -35,82 +35,100 @@ assert_checked(struct world *w, const char *group, const char *plural,
 	world_request_done(&req);
 }
 
+static const struct {
+	const char *hook;
+	const char *causes; /* NULL: it is fine */
+} webhooks[] = {
+	{ "{'name':'a.b.c'," GOOD "," AT "}", NULL },
+	{ "{'name':'a.b.c'," GOOD ",'clientConfig':{'service':"
+	  "{'namespace':'n','name':'s'}}}",
+	  NULL },
+	{ "{'name':'a.b'," GOOD "," AT "}",
+	  "webhooks[0].name: Invalid value: \"a.b\": should be a "
+	  "domain with at least three segments separated by dots" },
+	{ "{'name':'a.b.c'," GOOD ",'clientConfig':{}}",
+	  "webhooks[0].clientConfig: Required value: exactly one of "
+	  "url or service is required" },
+	{ "{'name':'a.b.c'," GOOD ",'clientConfig':{'url':'https://h',"
+	  "'service':{'namespace':'n','name':'s'}}}",
+	  "webhooks[0].clientConfig: Required value: exactly one of "
+	  "url or service is required" },
+	{ "{'name':'a.b.c'," GOOD ",'clientConfig':{'url':"
+	  "'http://h'}}",
+	  "webhooks[0].clientConfig.url: Invalid value: \"http\": "
+	  "'https' is the only allowed URL scheme; desired format: "
+	  "https://host[/path]" },
+	{ "{'name':'a.b.c'," GOOD ",'clientConfig':{'url':"
+	  "'https:///x'}}",
+	  "webhooks[0].clientConfig.url: Invalid value: \"\": host "
+	  "must be specified; desired format: https://host[/path]" },
+	{ "{'name':'a.b.c'," GOOD ",'clientConfig':{'url':"
+	  "'https://h/?a=b'}}",
+	  "webhooks[0].clientConfig.url: Invalid value: \"a=b\": "
+	  "query parameters are not permitted in the URL; desired "
+	  "format: https://host[/path]" },
+	{ "{'name':'a.b.c'," GOOD ",'clientConfig':{'service':"
+	  "{'namespace':'n','name':'s','port':0}}}",
+	  "webhooks[0].clientConfig.service.port: Invalid value: 0: "
+	  "port is not valid: must be between 1 and 65535, "
+	  "inclusive" },
+	{ "{'name':'a.b.c'," GOOD ",'clientConfig':{'url':'https://h',"
+	  "'caBundle':'eA=='}}",
+	  "webhooks[0].clientConfig.caBundle: Invalid value: "
+	  "\"eA==\": unable to load root certificates: unable to "
+	  "parse bytes as PEM block" },
+	{ "{'name':'a.b.c','admissionReviewVersions':['v1'],"
+	  "'sideEffects':'Some'," AT "}",
+	  "webhooks[0].sideEffects: Unsupported value: \"Some\": "
+	  "supported values: \"None\", \"NoneOnDryRun\"" },
+	{ "{'name':'a.b.c','admissionReviewVersions':['v0'],"
+	  "'sideEffects':'None'," AT "}",
+	  "webhooks[0].admissionReviewVersions: Invalid value: "
+	  "[]string{\"v0\"}: must include at least one of v1, "
+	  "v1beta1" },
+	{ "{'name':'a.b.c'," GOOD "," AT
+	  ",'matchConditions':[{'name':'x','expression':'true'}]}",
+	  "webhooks[0].matchConditions: Forbidden: match conditions "
+	  "are not supported by this server" },
+	{ "{'name':'a.b.c'," GOOD "," AT ",'rules':[{'operations':"
+	  "['CREATE'],'apiGroups':[''],'apiVersions':['*'],"
+	  "'resources':['pods']}]}",
+	  NULL },
+	{ "{'name':'a.b.c'," GOOD "," AT ",'rules':[{'operations':"
+	  "['*','CREATE'],'apiGroups':[],'apiVersions':['v1'],"
+	  "'resources':['pods']}]}",
+	  "[webhooks[0].rules[0].operations: Invalid value: "
+	  "[]string{\"*\", \"CREATE\"}: if '*' is present, must not "
+	  "specify other operations, webhooks[0].rules[0].apiGroups: "
+	  "Required value]" },
+	{ "{'name':'a.b.c'," GOOD "," AT ",'rules':[{'operations':"
+	  "['READ'],'apiGroups':['*'],'apiVersions':['v1'],"
+	  "'resources':[]}]}",
+	  "[webhooks[0].rules[0].operations[0]: Unsupported value: "
+	  "\"READ\": supported values: \"*\", \"CONNECT\", "
+	  "\"CREATE\", \"DELETE\", \"UPDATE\", "
+	  "webhooks[0].rules[0].resources: Required value]" },
+	{ "{'name':'a.b.c'," GOOD "," AT "},{'name':'a.b.c'," GOOD "," AT "}",
+	  "webhooks[1].name: Duplicate value: \"a.b.c\"" },
+};
+
 static void
 test_webhooks_that_cannot_work_are_refused(void **state)
 {
-	static const struct {
-		const char *hook;
-		const char *causes; /* NULL: it is fine */
-	} rows[] = {
-		{ "{'name':'a.b.c'," GOOD "," AT "}", NULL },
-		{ "{'name':'a.b.c'," GOOD ",'clientConfig':{'service':"
-		  "{'namespace':'n','name':'s'}}}",
-		  NULL },
-		{ "{'name':'a.b'," GOOD "," AT "}",
-		  "webhooks[0].name: Invalid value: \"a.b\": should be a "
-		  "domain with at least three segments separated by dots" },
-		{ "{'name':'a.b.c'," GOOD ",'clientConfig':{}}",
-		  "webhooks[0].clientConfig: Required value: exactly one of "
-		  "url or service is required" },
-		{ "{'name':'a.b.c'," GOOD ",'clientConfig':{'url':'https://h',"
-		  "'service':{'namespace':'n','name':'s'}}}",
-		  "webhooks[0].clientConfig: Required value: exactly one of "
-		  "url or service is required" },
-		{ "{'name':'a.b.c'," GOOD ",'clientConfig':{'url':"
-		  "'http://h'}}",
-		  "webhooks[0].clientConfig.url: Invalid value: \"http\": "
-		  "'https' is the only allowed URL scheme; desired format: "
-		  "https://host[/path]" },
-		{ "{'name':'a.b.c'," GOOD ",'clientConfig':{'url':"
-		  "'https:///x'}}",
-		  "webhooks[0].clientConfig.url: Invalid value: \"\": host "
-		  "must be specified; desired format: https://host[/path]" },
-		{ "{'name':'a.b.c'," GOOD ",'clientConfig':{'url':"
-		  "'https://h/?a=b'}}",
-		  "webhooks[0].clientConfig.url: Invalid value: \"a=b\": "
-		  "query parameters are not permitted in the URL; desired "
-		  "format: https://host[/path]" },
-		{ "{'name':'a.b.c'," GOOD ",'clientConfig':{'service':"
-		  "{'namespace':'n','name':'s','port':0}}}",
-		  "webhooks[0].clientConfig.service.port: Invalid value: 0: "
-		  "port is not valid: must be between 1 and 65535, "
-		  "inclusive" },
-		{ "{'name':'a.b.c'," GOOD ",'clientConfig':{'url':'https://h',"
-		  "'caBundle':'eA=='}}",
-		  "webhooks[0].clientConfig.caBundle: Invalid value: "
-		  "\"eA==\": unable to load root certificates: unable to "
-		  "parse bytes as PEM block" },
-		{ "{'name':'a.b.c','admissionReviewVersions':['v1'],"
-		  "'sideEffects':'Some'," AT "}",
-		  "webhooks[0].sideEffects: Unsupported value: \"Some\": "
-		  "supported values: \"None\", \"NoneOnDryRun\"" },
-		{ "{'name':'a.b.c','admissionReviewVersions':['v0'],"
-		  "'sideEffects':'None'," AT "}",
-		  "webhooks[0].admissionReviewVersions: Invalid value: "
-		  "[]string{\"v0\"}: must include at least one of v1, "
-		  "v1beta1" },
-		{ "{'name':'a.b.c'," GOOD "," AT
-		  ",'matchConditions':[{'name':'x','expression':'true'}]}",
-		  "webhooks[0].matchConditions: Forbidden: match conditions "
-		  "are not supported by this server" },
-		{ "{'name':'a.b.c'," GOOD "," AT "},{'name':'a.b.c'," GOOD
-		  "," AT "}",
-		  "webhooks[1].name: Duplicate value: \"a.b.c\"" },
-	};
 	struct world *w = *state;
 
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(webhooks); i++) {
 		AUTO(free_ptr)
 		char *text =
 			xasprintf("{'metadata':{'name':'c'},'webhooks':[%s]}",
-				  rows[i].hook);
+				  webhooks[i].hook);
 		AUTO(free_ptr) char *message = NULL;
 
-		if (rows[i].causes != NULL)
+		if (webhooks[i].causes != NULL)
 			message = xasprintf(
 				"ValidatingWebhookConfiguration." HOOKS
 				" \"c\" is invalid: %s",
-				rows[i].causes);
+				webhooks[i].causes);
 		assert_checked(w, HOOKS, VALIDATING, text, message);
 	}
 }
