@@ -94,10 +94,48 @@ default_requests(json_t *object)
 	}
 }
 
+/* An image without a tag, or called latest, may have changed. */
+static const char *
+pull_policy(const char *image)
+{
+	const char *name = strrchr(image, '/');
+	const char *tag = strchr(name == NULL ? image : name, ':');
+
+	if (strchr(image, '@') != NULL)
+		return "IfNotPresent";
+	return tag == NULL || str_equal(tag, ":latest") ? "Always"
+							: "IfNotPresent";
+}
+
+static void
+default_pull_policy(json_t *object)
+{
+	static const char *const lists[] = { "containers", "initContainers" };
+	json_t *container;
+	size_t k;
+
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		json_array_foreach(get_path(object, "spec", lists[i]), k,
+				   container)
+		{
+			const char *image = json_string_value(
+				json_object_get(container, "image"));
+
+			if (image != NULL &&
+			    json_object_get(container, "imagePullPolicy") ==
+				    NULL)
+				json_object_set_new(
+					container, "imagePullPolicy",
+					json_string(pull_policy(image)));
+		}
+	}
+}
+
 void
 pod_prepare_create(json_t *object)
 {
 	default_requests(object);
+	default_pull_policy(object);
 	json_object_set_new(object, "status",
 			    json_pack("{s:s, s:s}", "phase", "Pending",
 				      "qosClass", pod_qos_class(object)));

@@ -71,6 +71,39 @@ test_what_is_limited_is_requested(void **state)
 }
 
 static void
+test_an_image_that_may_have_changed_is_pulled(void **state)
+{
+	static const struct {
+		const char *image;
+		const char *policy;
+	} cases[] = {
+		{ "busybox", "Always" },
+		{ "busybox:latest", "Always" },
+		{ "registry:5000/busybox", "Always" },
+		{ "registry:5000/busybox:1.36", "IfNotPresent" },
+		{ "busybox@sha256:0123", "IfNotPresent" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		json_t *pod = json_pack("{s:{s:[{s:s}]}}", "spec", "containers",
+					"image", cases[i].image);
+
+		pod_prepare_create(pod);
+		assert_string_equal(
+			json_string_value(json_object_get(
+				json_array_get(
+					json_object_get(
+						json_object_get(pod, "spec"),
+						"containers"),
+					0),
+				"imagePullPolicy")),
+			cases[i].policy);
+		json_decref(pod);
+	}
+}
+
+static void
 test_only_a_pod_that_runs_is_given_time(void **state)
 {
 	const struct delete_options none = { .has_grace = false };
@@ -146,6 +179,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_pods_class_follows_from_its_resources),
 		cmocka_unit_test(test_what_is_limited_is_requested),
+		cmocka_unit_test(test_an_image_that_may_have_changed_is_pulled),
 		cmocka_unit_test(test_only_a_pod_that_runs_is_given_time),
 		cmocka_unit_test(test_little_of_a_pods_spec_may_change),
 	};
