@@ -8,11 +8,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/array.h"
 #include "base/err.h"
-#include "base/jsat.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/scan.h"
 #include "cluster/control/api.h"
 #include "cluster/control/context.h"
 #include "cluster/control/deadlines.h"
@@ -25,6 +24,7 @@
 
 #define EXPIRY_USER "system:apiserver"
 #define PARALLEL 32
+#define TIME_MAX 64 /* of the text of a time, with its quotes */
 
 struct expiry {
 	struct loop *loop;
@@ -82,23 +82,34 @@ work(const char *key, void *arg)
 	task_close(task);
 }
 
-/* How long ago an Event that was there before was last written. */
+/* The time in a member of an object; false if there is none. */
+static bool
+time_in(struct span obj, const char *name, int64_t *ret_us)
+{
+	struct span value;
+	char text[TIME_MAX];
+	struct err err;
+
+	return scan_member(obj, name, &value) && value.len <= sizeof(text) &&
+	       scan_string(value, text) != -1 &&
+	       time_parse(text, ret_us, &err) == 0;
+}
+
+/* How long ago an Event that was there before was last written. There may be
+ * very many at the start, so none of them is parsed. */
 static uint64_t
 age_ms(const struct object *obj)
 {
-	static const char *const members[] = { "lastTimestamp", "eventTime",
-					       "metadata.creationTimestamp" };
-	AUTO(js_unref) json_t *json = object_json(obj);
+	struct span text = { obj->text, obj->len };
+	struct span metadata;
 	int64_t now = time_now_us();
-	struct err err;
+	int64_t then = now;
 
-	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-		int64_t then;
-
-		if (time_parse(js_str_at(json, members[i]), &then, &err) == 0)
-			return then < now ? (uint64_t)(now - then) / 1000 : 0;
-	}
-	return 0;
+	if (!time_in(text, "lastTimestamp", &then) &&
+	    !time_in(text, "eventTime", &then) &&
+	    scan_member(text, "metadata", &metadata))
+		(void)time_in(metadata, "creationTimestamp", &then);
+	return then < now ? (uint64_t)(now - then) / 1000 : 0;
 }
 
 static void
