@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef API_POD_H
+#define API_POD_H
+
+/*
+ * pod - a pod of a machine, or any other.
+ *
+ * Threading: as objmeta.h.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/objmeta.h"
+
+enum pod_phase {
+	POD_UNSET,
+	POD_PENDING,
+	POD_RUNNING,
+	POD_SUCCEEDED,
+	POD_FAILED,
+	POD_UNKNOWN,
+	POD_PHASE_COUNT,
+};
+
+struct pod {
+	struct objmeta meta;
+	/* labels and annotations */
+	bool launcher;        /* kubevirt.io=virt-launcher */
+	bool hotplug;         /* kubevirt.io=hotplug-disk */
+	char *vmi_uid;        /* created-by, "" for none */
+	char *vmi_name;       /* annotation domain */
+	char *migration_uid;  /* of the migration it is the target of */
+	char *migration_name; /* that one's name */
+	char *target_ready;   /* annotation migration-target-ready-timestamp */
+	uint64_t memory_overhead_bytes; /* 0: not said */
+	bool evicting;                  /* marked for the descheduler */
+	/* spec and status */
+	char *node; /* "" until scheduled */
+	char *compute_image;
+	char *ip;
+	enum pod_phase phase;
+	char *reason, *message; /* of the phase */
+	bool unschedulable;     /* PodScheduled=False for this reason */
+	/* Every container is ready; "compute" and "istio-proxy" need only run.
+	 * False for a pod that is being deleted or has no statuses yet. */
+	bool ready;
+	bool compute_running;
+};
+
+struct pod *pod_decode(const json_t *object, struct err *err);
+void pod_free(struct pod *pod);
+void pod_unref(struct pod **pointer);
+
+const char *pod_phase_name(enum pod_phase phase);
+
+/* Its containers have ended for good. */
+static inline bool
+pod_is_down(const struct pod *pod)
+{
+	return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
+}
+
+#endif
