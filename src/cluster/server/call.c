@@ -11,6 +11,7 @@
 #include "cluster/auth/user.h"
 #include "cluster/kinds/kind.h"
 #include "cluster/server/call.h"
+#include "cluster/server/objmeta.h"
 #include "cluster/server/render.h"
 #include "cluster/server/server.h"
 #include "cluster/store/object.h"
@@ -41,6 +42,29 @@ struct gr
 call_gr(const struct call *call)
 {
 	return (struct gr){ call->info.group, call->info.resource };
+}
+
+const char *
+call_name(const struct call *call)
+{
+	return *call->info.name != '\0' ? call->info.name
+					: objmeta_str(call->object, "name");
+}
+
+struct attributes
+call_attributes(const struct call *call)
+{
+	return (struct attributes){
+		.is_resource = call->info.is_resource,
+		.verb = verb_name(call->info.verb),
+		.group = call->info.group,
+		.version = call->info.version,
+		.resource = call->info.resource,
+		.subresource = call->info.subresource,
+		.namespace_ = call->info.namespace_,
+		.name = call_name(call),
+		.path = call->info.path,
+	};
 }
 
 const char *
@@ -202,14 +226,30 @@ call_reply_text(struct call *call, int code, const char *content_type,
 		  copy, len);
 }
 
-void
-call_fail(struct call *call)
+static void
+send_failure(struct call *call)
 {
 	json_t *value = status_json(&call->st);
 
 	call->accept.shape = ACCEPT_OBJECT;
 	call_reply_plain(call, call->st.code, value);
 	json_decref(value);
+}
+
+static bool
+is_write(const struct call *call)
+{
+	return call->info.is_resource && call->kind != NULL &&
+	       (call->info.verb & (VERB_GET | VERB_LIST | VERB_WATCH)) == 0;
+}
+
+void
+call_fail(struct call *call)
+{
+	if (is_write(call))
+		call_when_durable(call, send_failure);
+	else
+		send_failure(call);
 }
 
 void
@@ -291,7 +331,7 @@ durable(const struct err *err, void *arg)
 	}
 	status_internal(&waiting.call->st, "the store cannot write: %s",
 			err->text);
-	call_fail(waiting.call);
+	send_failure(waiting.call);
 }
 
 void

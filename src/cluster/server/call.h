@@ -19,6 +19,7 @@
 
 #include "base/js.h"
 #include "cluster/admit/admission.h"
+#include "cluster/auth/attributes.h"
 #include "cluster/server/accept.h"
 #include "cluster/server/info.h"
 #include "cluster/server/query.h"
@@ -63,6 +64,9 @@ struct call {
 	json_t *old_json;               /* the stored one, decoded */
 	struct object *old;             /* a reference; NULL: none */
 	struct admission_request admit; /* points into this call */
+	int (*admit_check)(struct call *call);
+	int (*settle)(struct call *call, const json_t *given);
+	void (*admitted)(struct call *call);
 	unsigned tries;
 	int code;              /* of the success */
 	struct object *result; /* what to show; a reference */
@@ -76,7 +80,11 @@ struct call {
 void call_warn(struct call *call, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Sends call->st. */
+/*
+ * Sends call->st; if the call was to write, when all that was written is on
+ * disk. A write is held against the newest state: who is told that something
+ * exists already, or has changed, must find it so when he looks.
+ */
 void call_fail(struct call *call);
 
 /* Sends an object of the call's kind in the form that was asked for. */
@@ -97,6 +105,12 @@ void call_when_durable(struct call *call, void (*fn)(struct call *call));
 
 /* The resource the call is about, for Status texts. */
 struct gr call_gr(const struct call *call);
+
+/* The name of what it is about: the path's, or the one in its object. */
+const char *call_name(const struct call *call);
+
+/* What it does, for those who decide whether it may. */
+struct attributes call_attributes(const struct call *call);
 
 /* The Kubernetes apiVersion of the version that was asked for; static for the
  * call's life. */

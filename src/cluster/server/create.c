@@ -22,7 +22,7 @@ is_taken(const struct call *call)
 }
 
 static void
-reply_dry_run(struct call *call)
+send_json(struct call *call)
 {
 	call_reply_json(call, 201, call->object);
 }
@@ -50,7 +50,7 @@ finish(struct call *call)
 	}
 	call->admit.object = NULL;
 	if (call->write.dry_run) {
-		reply_dry_run(call);
+		call_when_durable(call, send_json);
 		return;
 	}
 	object = write_seal(call, call->object, rv);
@@ -102,20 +102,35 @@ decode(struct call *call)
 	return r;
 }
 
-void
-create_run(struct call *call)
+static void
+prepare(struct call *call)
 {
 	const struct strategy *strategy = strategy_for(call->kind);
 
+	if (call->version->has_status && !strategy->keeps_status)
+		json_object_del(call->object, "status");
+	if (strategy->prepare_create != NULL)
+		strategy->prepare_create(call->object);
+}
+
+static int
+settle(struct call *call, const json_t *given)
+{
+	if (objmeta_settle(call->object, given, &call->st) == -1)
+		return -1;
+	prepare(call);
+	return 0;
+}
+
+void
+create_run(struct call *call)
+{
 	if (query_write_options(&call->query, "CreateOptions", &call->write,
 				&call->st) == -1 ||
 	    decode(call) == -1 || init_metadata(call) == -1) {
 		call_fail(call);
 		return;
 	}
-	if (call->version->has_status && !strategy->keeps_status)
-		json_object_del(call->object, "status");
-	if (strategy->prepare_create != NULL)
-		strategy->prepare_create(call->object);
-	write_admit(call, finish);
+	prepare(call);
+	write_admit(call, settle, finish);
 }

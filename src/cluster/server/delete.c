@@ -5,11 +5,11 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "cluster/auth/noderestriction.h"
 #include "cluster/auth/user.h"
 #include "cluster/kinds/kind.h"
 #include "cluster/server/body.h"
 #include "cluster/server/call.h"
+#include "cluster/server/gates.h"
 #include "cluster/server/objmeta.h"
 #include "cluster/server/selection.h"
 #include "cluster/server/server.h"
@@ -136,7 +136,7 @@ mark(struct call *call, int64_t grace_s)
 		json_object_set_new(json_object_get(call->object, "status"),
 				    "phase", json_string("Terminating"));
 	if (call->write.dry_run) {
-		send_json(call);
+		call_when_durable(call, send_json);
 		return;
 	}
 	object = write_seal(call, call->object,
@@ -207,73 +207,6 @@ finish(struct call *call)
 }
 
 static void
-validated(int result, struct status *st, void *arg)
-{
-	struct call *call = arg;
-
-	if (result == 0) {
-		finish(call);
-		return;
-	}
-	call->st = *st;
-	*st = STATUS_INIT;
-	call_fail(call);
-}
-
-static void
-mutated(int result, struct status *st, void *arg)
-{
-	struct call *call = arg;
-
-	if (result == 0)
-		admission_validate(call->parts->admission, &call->admit,
-				   validated, call);
-	else
-		validated(result, st, arg);
-}
-
-static int
-check_node(struct call *call)
-{
-	struct attributes attr = {
-		.is_resource = true,
-		.verb = "delete",
-		.group = call->info.group,
-		.version = call->info.version,
-		.resource = call->info.resource,
-		.subresource = call->info.subresource,
-		.namespace_ = call->info.namespace_,
-		.name = call->info.name,
-	};
-
-	return noderestriction_admit(call->parts->authz, call->user, &attr,
-				     NULL, call->old_json, &call->st);
-}
-
-static void
-admit(struct call *call)
-{
-	json_t *warnings = call->admit.warnings;
-
-	json_decref(call->admit.options);
-	call->admit = (struct admission_request){
-		.op = ADMISSION_DELETE,
-		.kind = call->kind,
-		.version = call->version,
-		.subresource = "",
-		.namespace_ = call->info.namespace_,
-		.name = call->info.name,
-		.user = call->user,
-		.old = call->old_json,
-		.dry_run = call->write.dry_run,
-		.warnings = warnings,
-		.options = json_pack("{s:s, s:s}", "kind", "DeleteOptions",
-				     "apiVersion", "meta.k8s.io/v1"),
-	};
-	admission_mutate(call->parts->admission, &call->admit, mutated, call);
-}
-
-static void
 attempt(struct call *call)
 {
 	const struct strategy *strategy = strategy_for(call->kind);
@@ -293,12 +226,14 @@ attempt(struct call *call)
 	}
 	call->old = object_ref(old);
 	call->old_json = write_load(call, old);
-	if (check_preconditions(call) == -1 || check_node(call) == -1 ||
+	if (check_preconditions(call) == -1 ||
+	    gates_check_node(call, NULL, call->old_json) == -1 ||
 	    (strategy->check_delete != NULL &&
 	     strategy->check_delete(call->old_json, &call->st) == -1))
 		call_fail(call);
 	else
-		admit(call);
+		gates_pass(call, &(struct gates){ .op = ADMISSION_DELETE,
+						  .finish = finish });
 }
 
 /* The options stay in call->body: what was read of them points there. */

@@ -234,6 +234,14 @@ choose_name(json_t *meta)
 	free(made);
 }
 
+static int
+other_namespace(struct status *st)
+{
+	return status_bad_request(
+		st, "the namespace of the provided object does not match the "
+		    "namespace sent on the request");
+}
+
 int
 objmeta_init(json_t *object, const struct kind *kind, const char *ns,
 	     struct status *st)
@@ -243,9 +251,7 @@ objmeta_init(json_t *object, const struct kind *kind, const char *ns,
 	char uid[NAME_UUID_SIZE];
 
 	if (kind->namespaced && *given != '\0' && !str_equal(given, ns))
-		return status_bad_request(
-			st, "the namespace of the provided object does not "
-			    "match the namespace sent on the request");
+		return other_namespace(st);
 	if (*objmeta_str(object, "resourceVersion") != '\0')
 		return status_set(st, 500, NULL,
 				  "resourceVersion should not be set on "
@@ -275,6 +281,22 @@ keep(json_t *meta, const json_t *old_meta, const char *member)
 		json_object_del(meta, member);
 	else
 		json_object_set(meta, member, value);
+}
+
+int
+objmeta_settle(json_t *object, const json_t *given, struct status *st)
+{
+	json_t *meta = objmeta_get(object);
+	const json_t *given_meta = json_object_get(given, "metadata");
+
+	if (!str_equal(objmeta_str(object, "namespace"),
+		       objmeta_str(given, "namespace")))
+		return other_namespace(st);
+	for (size_t i = 0; i < ARRAY_LEN(servers_own); i++)
+		keep(meta, given_meta, servers_own[i]);
+	json_object_del(meta, "resourceVersion");
+	drop_empty(meta);
+	return 0;
 }
 
 static bool

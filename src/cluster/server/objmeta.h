@@ -44,6 +44,12 @@ int objmeta_init(json_t *object, const struct kind *kind, const char *ns,
 		 struct status *st);
 
 /*
+ * The same after a webhook has replaced given: puts back what is the server's.
+ * -1 with st when it is to go to another namespace.
+ */
+int objmeta_settle(json_t *object, const json_t *given, struct status *st);
+
+/*
  * For an object about to replace old: keeps what is the server's. What a client
  * may not change is put into causes.
  */

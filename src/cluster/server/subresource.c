@@ -7,11 +7,11 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cluster/auth/noderestriction.h"
 #include "cluster/auth/tokens.h"
 #include "cluster/kinds/kind.h"
 #include "cluster/server/body.h"
 #include "cluster/server/call.h"
+#include "cluster/server/gates.h"
 #include "cluster/server/log.h"
 #include "cluster/server/objmeta.h"
 #include "cluster/server/server_internal.h"
@@ -20,88 +20,24 @@
 #include "cluster/store/store.h"
 #include "meta/time.h"
 
-struct gate {
-	struct call *call;
-	void (*finish)(struct call *call);
-};
-
-static void
-pass_gate(int result, struct status *st, void *arg)
-{
-	struct gate gate = *(struct gate *)arg;
-
-	free(arg);
-	json_decref(gate.call->body);
-	gate.call->body = gate.call->admit.object;
-	gate.call->admit.object = NULL;
-	if (result == 0) {
-		gate.finish(gate.call);
-		return;
-	}
-	gate.call->st = *st;
-	*st = STATUS_INIT;
-	call_fail(gate.call);
-}
-
-static void
-mutated(int result, struct status *st, void *arg)
-{
-	struct gate *gate = arg;
-
-	if (result == 0)
-		admission_validate(gate->call->parts->admission,
-				   &gate->call->admit, pass_gate, gate);
-	else
-		pass_gate(result, st, arg);
-}
-
-/* What a node may do, beyond what the authorizer has seen. */
 static int
-check_node(struct call *call)
+take_body(struct call *call)
 {
-	struct attributes attr = {
-		.is_resource = true,
-		.verb = "create",
-		.group = call->info.group,
-		.version = call->info.version,
-		.resource = call->info.resource,
-		.subresource = call->info.subresource,
-		.namespace_ = call->info.namespace_,
-		.name = call->info.name,
-	};
-
-	return noderestriction_admit(call->parts->authz, call->user, &attr,
-				     call->body, NULL, &call->st);
+	json_decref(call->body);
+	call->body = json_incref(call->admit.object);
+	return 0;
 }
 
 void
 subresource_admit(struct call *call, void (*finish)(struct call *call))
 {
-	json_t *warnings = call->admit.warnings;
-	struct gate *gate;
-
-	if (check_node(call) == -1) {
+	if (gates_check_node(call, call->body, NULL) == -1)
 		call_fail(call);
-		return;
-	}
-	json_decref(call->admit.options);
-	call->admit = (struct admission_request){
-		.op = ADMISSION_CREATE,
-		.kind = call->kind,
-		.version = call->version,
-		.subresource = call->info.subresource,
-		.namespace_ = call->info.namespace_,
-		.name = call->info.name,
-		.user = call->user,
-		.object = json_incref(call->body),
-		.dry_run = call->write.dry_run,
-		.warnings = warnings,
-		.options = json_pack("{s:s, s:s}", "kind", "CreateOptions",
-				     "apiVersion", "meta.k8s.io/v1"),
-	};
-	gate = xmalloc0(sizeof(*gate));
-	*gate = (struct gate){ call, finish };
-	admission_mutate(call->parts->admission, &call->admit, mutated, gate);
+	else
+		gates_pass(call, &(struct gates){ .op = ADMISSION_CREATE,
+						  .object = call->body,
+						  .check = take_body,
+						  .finish = finish });
 }
 
 /* Loads the object the subresource belongs to; 404 when it is not there. */
@@ -210,13 +146,48 @@ bind_pod(struct call *call, const char *node)
 	return 0;
 }
 
-static void
-finish_binding(struct call *call)
+/* The node that the binding names; NULL with st. */
+static const char *
+target_of(struct call *call)
 {
 	const char *node = json_string_value(
 		json_object_get(json_object_get(call->body, "target"), "name"));
 
-	if (load(call) == -1 || bind_pod(call, node) == -1)
+	if (node != NULL && *node != '\0')
+		return node;
+	(void)status_set(&call->st, 422, "Invalid",
+			 "Binding \"%s\" is invalid: target.name: "
+			 "Required value",
+			 call->info.name);
+	return NULL;
+}
+
+/* Whether the pod is the one that the binding is for. */
+static int
+check_pod(struct call *call)
+{
+	const char *uid = objmeta_str(call->body, "uid");
+	struct gr gr = { "", "pods/binding" };
+	char *why;
+
+	if (*uid == '\0' || str_equal(uid, call->old->uid))
+		return 0;
+	why = xasprintf("Precondition failed: UID in precondition: %s, UID in "
+			"object meta: %s",
+			uid, call->old->uid);
+	(void)status_conflict(&call->st, &gr, call->info.name, why);
+	free(why);
+	return -1;
+}
+
+/* A webhook may have changed the binding, and somebody else the pod. */
+static void
+finish_binding(struct call *call)
+{
+	const char *node = target_of(call);
+
+	if (node == NULL || load(call) == -1 || check_pod(call) == -1 ||
+	    bind_pod(call, node) == -1)
 		call_fail(call);
 	else
 		call_when_durable(call, send_created);
@@ -225,25 +196,13 @@ finish_binding(struct call *call)
 static void
 binding_run(struct call *call)
 {
-	const char *node;
-
 	if (query_write_options(&call->query, "CreateOptions", &call->write,
 				&call->st) == -1 ||
-	    decode(call, "Binding") == -1 || load(call) == -1) {
+	    decode(call, "Binding") == -1 || load(call) == -1 ||
+	    target_of(call) == NULL)
 		call_fail(call);
-		return;
-	}
-	node = json_string_value(
-		json_object_get(json_object_get(call->body, "target"), "name"));
-	if (node == NULL || *node == '\0') {
-		(void)status_set(&call->st, 422, "Invalid",
-				 "Binding \"%s\" is invalid: target.name: "
-				 "Required value",
-				 call->info.name);
-		call_fail(call);
-		return;
-	}
-	subresource_admit(call, finish_binding);
+	else
+		subresource_admit(call, finish_binding);
 }
 
 static void
@@ -251,7 +210,8 @@ token_run(struct call *call)
 {
 	json_t *answer;
 
-	if (decode(call, "TokenRequest") == -1 || check_node(call) == -1 ||
+	if (decode(call, "TokenRequest") == -1 ||
+	    gates_check_node(call, call->body, NULL) == -1 ||
 	    tokens_request(call->parts->tokens, call->info.namespace_,
 			   call->info.name, call->body, &answer,
 			   &call->st) == -1) {
@@ -307,7 +267,9 @@ finalize_run(struct call *call)
 	json_t *finalizers;
 
 	call->info.namespace_ = "";
-	if (decode(call, "Namespace") == -1 || load(call) == -1) {
+	if (query_write_options(&call->query, "UpdateOptions", &call->write,
+				&call->st) == -1 ||
+	    decode(call, "Namespace") == -1 || load(call) == -1) {
 		call_fail(call);
 		return;
 	}
@@ -326,7 +288,7 @@ finalize_run(struct call *call)
 	else
 		json_object_del(json_object_get(call->object, "spec"),
 				"finalizers");
-	if (store_finalized(call) == -1)
+	if (!call->write.dry_run && store_finalized(call) == -1)
 		call_fail(call);
 	else
 		call_when_durable(call, send_json);

@@ -164,6 +164,10 @@ keep_what_is_not_written(struct call *call)
 	move_member(call->object, written, "status");
 	if (call->kind->builtin)
 		move_member(call->object, written, "metadata");
+	else
+		json_object_set_new(call->object, "metadata",
+				    json_deep_copy(json_object_get(
+					    call->old_json, "metadata")));
 	json_decref(written);
 }
 
@@ -301,7 +305,7 @@ finish(struct call *call)
 	if (commit(call) == -1)
 		call_fail(call);
 	else if (call->write.dry_run)
-		send_json(call);
+		call_when_durable(call, send_json);
 	else
 		write_reply(call);
 }
@@ -435,6 +439,16 @@ prepare_patch(struct call *call)
 	return r;
 }
 
+static int
+settle(struct call *call, const json_t *given)
+{
+	(void)given;
+	if (check_identity(call, call->object) == -1)
+		return -1;
+	keep_what_is_not_written(call);
+	return carry_over(call);
+}
+
 static void
 attempt(struct call *call)
 {
@@ -448,7 +462,7 @@ attempt(struct call *call)
 		r = carry_over(call);
 	}
 	if (r == 0)
-		write_admit(call, finish);
+		write_admit(call, settle, finish);
 	else
 		call_fail(call);
 }

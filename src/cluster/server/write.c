@@ -10,6 +10,7 @@
 #include "cluster/kinds/schema.h"
 #include "cluster/server/body.h"
 #include "cluster/server/call.h"
+#include "cluster/server/gates.h"
 #include "cluster/server/objmeta.h"
 #include "cluster/server/server.h"
 #include "cluster/server/stored.h"
@@ -18,12 +19,6 @@
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
 #include "meta/causes.h"
-
-/* A call between two steps of its admission. */
-struct admitting {
-	struct call *call;
-	void (*finish)(struct call *call);
-};
 
 int
 write_check_types(struct call *call, const json_t *object)
@@ -77,29 +72,11 @@ check_object(struct call *call, struct causes *causes)
 		strategy->validate(&env, call->object, call->old_json, causes);
 }
 
-static struct attributes
-attributes_of(const struct call *call)
-{
-	return (struct attributes){
-		.is_resource = true,
-		.verb = verb_name(call->info.verb),
-		.group = call->info.group,
-		.version = call->info.version,
-		.resource = call->info.resource,
-		.subresource = call->info.subresource,
-		.namespace_ = call->info.namespace_,
-		.name = objmeta_str(call->object != NULL ? call->object
-							 : call->old_json,
-				    "name"),
-		.path = call->info.path,
-	};
-}
-
 /* What depends on who writes. */
 static int
 check_writer(struct call *call)
 {
-	struct attributes attr = attributes_of(call);
+	struct attributes attr = call_attributes(call);
 	struct authz *authz = call->parts->authz;
 
 	if (noderestriction_admit(authz, call->user, &attr, call->object,
@@ -109,19 +86,30 @@ check_writer(struct call *call)
 				call->old_json, &call->st);
 }
 
+/* What a webhook has made of the object: it may have done anything. */
+static int
+take_patched(struct call *call)
+{
+	json_t *given = call->object;
+	int r;
+
+	call->object = json_incref(call->admit.object);
+	r = body_check_kind(call, call->object) == -1 ||
+			    write_check_types(call, call->object) == -1
+		    ? -1
+		    : call->settle(call, given);
+	json_decref(given);
+	return r;
+}
+
 static int
 write_check(struct call *call)
 {
 	struct causes causes = CAUSES_INIT;
 
-	/* A webhook may have added anything. */
-	if (objmeta_check_types(call->object, call->kind->kind, &call->st) ==
-	    -1)
+	if (call->admit.object != call->object && take_patched(call) == -1)
 		return -1;
-	if (call->admit.object != call->object) {
-		json_decref(call->object);
-		call->object = json_incref(call->admit.object);
-	}
+	gates_set_object(call, call->object);
 	write_shape(call, call->object, NULL);
 	check_object(call, &causes);
 	if (causes_count(&causes) > 0) {
@@ -134,106 +122,19 @@ write_check(struct call *call)
 	return check_writer(call);
 }
 
-/* Takes over what a gate said; whether the call goes on. */
-static bool
-passed(struct call *call, int result, struct status *st)
-{
-	if (result == 0)
-		return true;
-	call->st = *st;
-	*st = STATUS_INIT;
-	return false;
-}
-
-static void
-release_admission(struct call *call)
-{
-	json_decref(call->admit.object);
-	call->admit.object = NULL;
-}
-
-static void
-validated(int result, struct status *st, void *arg)
-{
-	struct admitting admitting = *(struct admitting *)arg;
-	bool ok = passed(admitting.call, result, st);
-
-	free(arg);
-	release_admission(admitting.call);
-	if (ok)
-		admitting.finish(admitting.call);
-	else
-		call_fail(admitting.call);
-}
-
-static void
-mutated(int result, struct status *st, void *arg)
-{
-	struct admitting *admitting = arg;
-	struct call *call = admitting->call;
-
-	if (!passed(call, result, st) || write_check(call) == -1) {
-		free(admitting);
-		release_admission(call);
-		call_fail(call);
-		return;
-	}
-	if (call->admit.object != call->object) {
-		json_decref(call->admit.object);
-		call->admit.object = json_incref(call->object);
-	}
-	admission_validate(call->parts->admission, &call->admit, validated,
-			   admitting);
-}
-
-static json_t *
-options_json(const struct call *call)
-{
-	static const char *const kinds[] = {
-		[ADMISSION_CREATE] = "CreateOptions",
-		[ADMISSION_UPDATE] = "UpdateOptions",
-		[ADMISSION_DELETE] = "DeleteOptions",
-		[ADMISSION_CONNECT] = "CreateOptions",
-	};
-	const char *kind = call->info.verb == VERB_PATCH
-				   ? "PatchOptions"
-				   : kinds[call->admit.op];
-	json_t *options = json_pack("{s:s, s:s}", "kind", kind, "apiVersion",
-				    "meta.k8s.io/v1");
-
-	if (call->write.field_manager != NULL &&
-	    *call->write.field_manager != '\0')
-		json_object_set_new(options, "fieldManager",
-				    json_string(call->write.field_manager));
-	if (call->write.dry_run)
-		json_object_set_new(options, "dryRun", json_pack("[s]", "All"));
-	return options;
-}
-
 void
-write_admit(struct call *call, void (*finish)(struct call *call))
+write_admit(struct call *call,
+	    int (*settle)(struct call *call, const json_t *given),
+	    void (*finish)(struct call *call))
 {
-	struct admitting *admitting = xmalloc0(sizeof(*admitting));
-	json_t *warnings = call->admit.warnings;
-
-	json_decref(call->admit.options);
-	call->admit = (struct admission_request){
-		.op = call->old == NULL ? ADMISSION_CREATE : ADMISSION_UPDATE,
-		.kind = call->kind,
-		.version = call->version,
-		.subresource = call->info.subresource,
-		.namespace_ = call->info.namespace_,
-		.name = objmeta_str(call->object, "name"),
-		.user = call->user,
-		.object = json_incref(call->object),
-		.old = call->old_json,
-		.dry_run = call->write.dry_run,
-		.warnings = warnings,
-	};
-	call->admit.options = options_json(call);
-	*admitting = (struct admitting){ call, finish };
-	admission_mutate(call->parts->admission, &call->admit, mutated,
-			 admitting);
+	call->settle = settle;
+	gates_pass(call, &(struct gates){
+				 .op = call->old == NULL ? ADMISSION_CREATE
+							 : ADMISSION_UPDATE,
+				 .object = call->object,
+				 .check = write_check,
+				 .finish = finish,
+			 });
 }
 
 json_t *

@@ -30,10 +30,15 @@ void delete_run(struct call *call);
 void delete_collection_run(struct call *call);
 
 /*
- * Runs call->object through the two admission gates and write_check() between
- * them, then calls finish, or fails the call.
+ * Runs call->object through the two admission gates, with the checks of the
+ * schema and of the kind between them, then calls finish, or fails the call.
+ *
+ * settle is called when a webhook has replaced the object, given being the one
+ * before: it puts back what is not for webhooks to change. -1 with st.
  */
-void write_admit(struct call *call, void (*finish)(struct call *call));
+void write_admit(struct call *call,
+		 int (*settle)(struct call *call, const json_t *given),
+		 void (*finish)(struct call *call));
 
 /* Fits the object to the schema: removes what is unknown (adding to errors,
  * which may be NULL) and fills in defaults. */
