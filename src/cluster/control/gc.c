@@ -376,6 +376,29 @@ on_gone(struct gc *gc, const struct object *obj)
 	graph_dependents(gc->graph, obj->uid, enqueue, gc);
 }
 
+static struct span
+owners_text(const struct object *obj)
+{
+	struct span text = { obj->text, obj->len };
+	struct span metadata;
+	struct span owners;
+
+	if (scan_member(text, "metadata", &metadata) &&
+	    scan_member(metadata, "ownerReferences", &owners))
+		return owners;
+	return (struct span){ "", 0 };
+}
+
+/* Most changes are about something else, and cost no parsing. */
+static bool
+has_same_owners(const struct object *obj, const struct object *old)
+{
+	struct span a = owners_text(obj);
+	struct span b = owners_text(old);
+
+	return a.len == b.len && memcmp(a.text, b.text, a.len) == 0;
+}
+
 static void
 on_there(struct gc *gc, const struct object *obj, const struct object *old)
 {
@@ -385,6 +408,8 @@ on_there(struct gc *gc, const struct object *obj, const struct object *old)
 
 	if (!obj->has_owners && !(obj->deleting && obj->has_finalizers) &&
 	    (old == NULL || !old->has_owners))
+		return;
+	if (old != NULL && !obj->deleting && has_same_owners(obj, old))
 		return;
 	metadata = metadata_of(obj);
 	refs = js_at(metadata, "ownerReferences");
