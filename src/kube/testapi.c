@@ -215,6 +215,19 @@ testapi_say(struct testapi *api, struct testapi_step step)
 }
 
 void
+testapi_answer(struct testapi *api, const char *body)
+{
+	static const struct http_header type = { "Content-Type",
+						 "application/json" };
+	struct http_request *req = api->held;
+
+	assert_non_null(req);
+	api->held = NULL;
+	http_on_close(req, NULL, NULL);
+	http_reply(req, 200, &type, 1, body, strlen(body));
+}
+
+void
 testapi_stream(struct testapi *api, const char *text)
 {
 	assert_non_null(api->stream);

@@ -76,6 +76,9 @@ void testapi_say(struct testapi *api, struct testapi_step step);
 void testapi_close(struct testapi *api);
 void testapi_reopen(struct testapi *api);
 
+/* Answers the request that was held last. */
+void testapi_answer(struct testapi *api, const char *body);
+
 /* On the stream that was begun last. */
 void testapi_stream(struct testapi *api, const char *text);
 void testapi_end_stream(struct testapi *api);
