@@ -134,46 +134,6 @@ line_add_str(struct line *line, const char *text)
 	return line_add(line, text, strlen(text));
 }
 
-/*
- * The length of the well-formed UTF-8 sequence at s, or 0: overlong forms,
- * surrogates and what lies beyond U+10FFFF are not well-formed. The NUL at the
- * end of s is no continuation byte, so nothing behind it is read.
- */
-static size_t
-utf8_len(const unsigned char *s)
-{
-	unsigned char low = 0x80;
-	unsigned char high = 0xbf;
-	size_t len;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		len = 2;
-	else if (s[0] >= 0xe0 && s[0] <= 0xef)
-		len = 3;
-	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-		len = 4;
-	else
-		return 0;
-
-	if (s[0] == 0xe0)
-		low = 0xa0;
-	else if (s[0] == 0xed)
-		high = 0x9f;
-	else if (s[0] == 0xf0)
-		low = 0x90;
-	else if (s[0] == 0xf4)
-		high = 0x8f;
-	if (s[1] < low || s[1] > high)
-		return 0;
-	for (size_t i = 2; i < len; i++) {
-		if (s[i] < 0x80 || s[i] > 0xbf)
-			return 0;
-	}
-	return len;
-}
-
 /* Bytes a terminal could take for a command: C0, DEL and, as UTF-8, C1. */
 static bool
 is_control(const unsigned char *s, size_t len)
@@ -196,7 +156,7 @@ line_add_escaped(struct line *line, const char *text)
 	bool fits = true;
 
 	while (*s != '\0' && fits) {
-		size_t len = utf8_len(s);
+		size_t len = str_utf8_len((const char *)s);
 		char escape[8];
 
 		if (len == 0) {

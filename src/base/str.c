@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/mem.h"
 
 struct unit {
 	const char *suffix;
@@ -152,6 +153,66 @@ str_is_name(const char *s, size_t max)
 			return false;
 	}
 	return true;
+}
+
+size_t
+str_utf8_len(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	unsigned char low = 0x80;
+	unsigned char high = 0xbf;
+	size_t len;
+
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] >= 0xc2 && s[0] <= 0xdf)
+		len = 2;
+	else if (s[0] >= 0xe0 && s[0] <= 0xef)
+		len = 3;
+	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
+		len = 4;
+	else
+		return 0;
+
+	/* A NUL is no continuation byte: nothing behind it is read. */
+	if (s[0] == 0xe0)
+		low = 0xa0;
+	else if (s[0] == 0xed)
+		high = 0x9f;
+	else if (s[0] == 0xf0)
+		low = 0x90;
+	else if (s[0] == 0xf4)
+		high = 0x8f;
+	if (s[1] < low || s[1] > high)
+		return 0;
+	for (size_t i = 2; i < len; i++) {
+		if (s[i] < 0x80 || s[i] > 0xbf)
+			return 0;
+	}
+	return len;
+}
+
+char *
+str_to_utf8(const char *s)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	char *copy = xmalloc0(strlen(s) * strlen(replacement) + 1);
+	char *end = copy;
+
+	while (*s != '\0') {
+		size_t len = str_utf8_len(s);
+
+		if (len == 0) {
+			end = stpcpy(end, replacement);
+			s++;
+		} else {
+			memcpy(end, s, len);
+			end += len;
+			s += len;
+		}
+	}
+	*end = '\0';
+	return copy;
 }
 
 const char *

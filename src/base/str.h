@@ -40,6 +40,16 @@ bool str_is_name(const char *s, size_t max);
 /* 0 to 15, or -1 for what is no hexadecimal digit. */
 int str_hex_digit(char c);
 
+/*
+ * The length of the well-formed UTF-8 sequence at s, or 0: overlong forms,
+ * surrogates and what lies beyond U+10FFFF are not well-formed. The NUL at the
+ * end of s counts as a character, and nothing behind it is read.
+ */
+size_t str_utf8_len(const char *s);
+
+/* A copy in which U+FFFD stands for each byte that is no UTF-8. */
+char *str_to_utf8(const char *s);
+
 /* "1.5 GiB", "17 KiB", "12 B" into buf; returns buf. */
 const char *str_from_bytes(uint64_t bytes, char *buf, size_t size);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/str.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -190,6 +191,34 @@ test_hex_digits_have_values_and_nothing_else_has(void **state)
 	assert_int_equal(str_hex_digit((char)0xff), -1);
 }
 
+static void
+test_what_is_no_utf8_is_replaced(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *copy;
+	} cases[] = {
+		{ "", "" },
+		{ "plain", "plain" },
+		{ "\xc3\xa4\xe2\x82\xac\xf0\x9f\x9a\xa2",
+		  "\xc3\xa4\xe2\x82\xac\xf0\x9f\x9a\xa2" },
+		{ "a\xffz", "a\xef\xbf\xbdz" },
+		{ "\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char *copy = str_to_utf8(cases[i].text);
+
+		assert_string_equal(copy, cases[i].copy);
+		free(copy);
+	}
+	assert_int_equal(str_utf8_len("\xf4\x90\x80\x80"), 0);
+	assert_int_equal(str_utf8_len("\xf4\x8f\xbf\xbf"), 4);
+}
+
 int
 main(void)
 {
@@ -204,6 +233,7 @@ main(void)
 		cmocka_unit_test(test_sizes_are_written_for_people),
 		cmocka_unit_test(
 			test_hex_digits_have_values_and_nothing_else_has),
+		cmocka_unit_test(test_what_is_no_utf8_is_replaced),
 	};
 
 	return cmocka_run_group_tests_name("str", tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "meta/causes.h"
 #include "meta/gofmt.h"
 
@@ -84,11 +85,22 @@ status_unauthorized(struct status *st)
 	return fill(st, 401, "Unauthorized", xstrdup("Unauthorized"), NULL);
 }
 
+/* What is no UTF-8 is shown as Go shows it, not left out. */
 static void
 set_text(json_t *obj, const char *name, const char *value)
 {
-	if (value != NULL && value[0] != '\0')
-		(void)json_object_set_new(obj, name, json_string(value));
+	json_t *text;
+	char *copy;
+
+	if (value == NULL || value[0] == '\0')
+		return;
+	text = json_string(value);
+	if (text == NULL) {
+		copy = str_to_utf8(value);
+		text = json_string(copy);
+		free(copy);
+	}
+	(void)json_object_set_new(obj, name, text);
 }
 
 static json_t *

@@ -318,6 +318,21 @@ test_success_is_a_status_too(void **state)
 				  "\"code\":201}");
 }
 
+static void
+test_a_message_that_is_no_utf8_is_still_told(void **state)
+{
+	struct status st = STATUS_INIT;
+	json_t *json;
+
+	(void)state;
+	(void)status_bad_request(&st, "found '%s'", "\xff");
+	json = status_json(&st);
+	assert_string_equal(json_string_value(json_object_get(json, "message")),
+			    "found '\xef\xbf\xbd'");
+	json_decref(json);
+	status_done(&st);
+}
+
 int
 main(void)
 {
@@ -336,6 +351,7 @@ main(void)
 		cmocka_unit_test(
 			test_the_status_of_another_server_is_taken_over),
 		cmocka_unit_test(test_success_is_a_status_too),
+		cmocka_unit_test(test_a_message_that_is_no_utf8_is_still_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
