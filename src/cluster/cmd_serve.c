@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -91,6 +92,21 @@ announce(const struct home *home)
 	(void)fflush(stdout);
 }
 
+/* Each watch is a connection: 1024, the usual limit, are soon used up. */
+static void
+raise_limits(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == -1)
+		return;
+	files.rlim_cur = files.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &files) == -1)
+		log_warning(NULL,
+			    "cannot raise the number of open files, ignoring: "
+			    "%m");
+}
+
 static int
 serve(const struct serve_options *options, struct err *err)
 {
@@ -113,6 +129,7 @@ serve(const struct serve_options *options, struct err *err)
 		return -1;
 	}
 	home.port = port;
+	raise_limits();
 	service.loop = config.loop = loop_new();
 	config.home = &home;
 	service.cluster = cluster_start(&config, err);
