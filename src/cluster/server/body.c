@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -10,6 +11,7 @@
 #include "cluster/server/body.h"
 #include "cluster/server/call.h"
 #include "meta/causes.h"
+#include "meta/gojson.h"
 #include "meta/proto.h"
 #include "meta/status.h"
 #include "meta/yaml.h"
@@ -49,6 +51,22 @@ add_duplicate(void *arg, const char *path)
 	strict_errors_add(arg, "duplicate", path);
 }
 
+static bool
+is_text(const char *s, size_t len)
+{
+	size_t step;
+
+	for (size_t i = 0; i < len; i += step) {
+		step = str_utf8_len(s + i);
+		if (step == 0 ||
+		    ((unsigned char)s[i] < ' ' &&
+		     strchr("\n\t\r", s[i]) == NULL) ||
+		    s[i] == '\0')
+			return false;
+	}
+	return true;
+}
+
 /* The start of a body in an error: as it is, or as hex if it is not text. */
 static char *
 quote(const char *data, size_t len)
@@ -58,17 +76,26 @@ quote(const char *data, size_t len)
 
 	if (data == NULL || len == 0)
 		return xstrdup("<empty>");
-	for (size_t i = 0; i < n; i++) {
-		if ((unsigned char)data[i] < ' ' && data[i] != '\n' &&
-		    data[i] != '\t' && data[i] != '\r') {
-			text = xmalloc0(2 * n + 1);
-			for (size_t k = 0; k < n; k++)
-				(void)snprintf(text + 2 * k, 3, "%02x",
-					       (unsigned char)data[k]);
-			return text;
-		}
-	}
-	return xstrndup(data, n);
+	/* Not through the middle of a character. */
+	while (n > 0 && n < len && ((unsigned char)data[n] & 0xc0) == 0x80)
+		n--;
+	text = xstrndup(data, n);
+	if (is_text(text, n))
+		return text;
+	free(text);
+	text = xmalloc0(2 * n + 1);
+	for (size_t i = 0; i < n; i++)
+		(void)snprintf(text + 2 * i, 3, "%02x", (unsigned char)data[i]);
+	return text;
+}
+
+char *
+body_json_fault(const struct call *call, const struct err *err)
+{
+	char *fault =
+		gojson_fault(call->data == NULL ? "" : call->data, call->len);
+
+	return fault == NULL ? xstrdup(err->text) : fault;
 }
 
 static int
@@ -112,9 +139,11 @@ static int
 decode(struct call *call, const char *kind, struct strict_errors *errors,
        json_t **ret)
 {
+	enum body_type type = type_of(call);
+	AUTO(free_ptr) char *fault = NULL;
 	struct err err;
 
-	switch (type_of(call)) {
+	switch (type) {
 	case BODY_JSON:
 		*ret = js_parse_lenient(call->data == NULL ? "" : call->data,
 					call->len, add_duplicate, errors, &err);
@@ -130,12 +159,11 @@ decode(struct call *call, const char *kind, struct strict_errors *errors,
 	case BODY_OTHER:
 		return status_unsupported_media(&call->st, ACCEPTED_TYPES);
 	}
-	if (*ret == NULL)
-		return unreadable(call, kind,
-				  call->len == 0
-					  ? "unexpected end of JSON input"
-					  : err.text);
-	return 0;
+	if (*ret != NULL)
+		return 0;
+	fault = type == BODY_JSON ? body_json_fault(call, &err)
+				  : xstrdup(err.text);
+	return unreadable(call, kind, fault);
 }
 
 int

@@ -15,6 +15,7 @@
 #include "cluster/server/query.h"
 
 struct call;
+struct err;
 
 /* Fields that are given twice or that no schema knows, in order. */
 struct strict_errors {
@@ -31,6 +32,12 @@ void strict_errors_add(struct strict_errors *errors, const char *what,
  */
 int body_decode(struct call *call, const char *kind,
 		struct strict_errors *errors, json_t **ret);
+
+/*
+ * What is wrong with a body that is not JSON, in Kubernetes' words where there
+ * are any, else in err's; to be freed.
+ */
+char *body_json_fault(const struct call *call, const struct err *err);
 
 /* DeleteOptions and the like: an empty body is fine, *ret is NULL then. */
 int body_decode_options(struct call *call, json_t **ret);

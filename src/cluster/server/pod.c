@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/str.h"
 #include "cluster/server/objmeta.h"
 #include "cluster/server/pod.h"
+#include "cluster/server/podcheck.h"
 #include "cluster/server/query.h"
 #include "meta/causes.h"
-#include "meta/names.h"
 
 static const json_t *
 get_path(const json_t *value, const char *a, const char *b)
@@ -151,36 +150,6 @@ pod_prepare_update(json_t *object, const json_t *old)
 		json_object_set(status, "qosClass", (json_t *)qos);
 }
 
-static void
-check_container_names(const json_t *object, struct causes *causes)
-{
-	const json_t *containers = get_path(object, "spec", "containers");
-	const json_t *container;
-	size_t i;
-
-	json_array_foreach(containers, i, container)
-	{
-		const char *name =
-			json_string_value(json_object_get(container, "name"));
-		char field[64];
-
-		(void)snprintf(field, sizeof(field),
-			       "spec.containers[%zu].name", i);
-		if (name == NULL)
-			continue;
-		name_check_field(NAME_DNS1123_LABEL, name, field, causes);
-		for (size_t k = 0; k < i; k++) {
-			if (str_equal(name,
-				      json_string_value(json_object_get(
-					      json_array_get(containers, k),
-					      "name"))))
-				causes_duplicate(
-					causes, field,
-					json_object_get(container, "name"));
-		}
-	}
-}
-
 /* The spec with everything that may change taken out; a new reference. */
 static json_t *
 fixed_part(const json_t *object)
@@ -251,7 +220,7 @@ pod_validate(const struct strategy_env *env, json_t *object, const json_t *old,
 	     struct causes *causes)
 {
 	(void)env;
-	check_container_names(object, causes);
+	podcheck_containers(object, causes);
 	if (json_array_size(get_path(object, "spec", "containers")) == 0)
 		causes_required(causes, "spec.containers", "");
 	if (old != NULL)

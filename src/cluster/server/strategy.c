@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/base64.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -12,8 +13,10 @@
 #include "cluster/server/objmeta.h"
 #include "cluster/server/pod.h"
 #include "cluster/server/query.h"
+#include "cluster/server/registration.h"
 #include "cluster/server/strategy.h"
 #include "meta/causes.h"
+#include "meta/names.h"
 #include "meta/status.h"
 #include "meta/time.h"
 
@@ -173,6 +176,21 @@ check_immutable(const json_t *object, const json_t *old,
 }
 
 static void
+check_keys(const json_t *object, const char *member, struct causes *causes)
+{
+	const json_t *value;
+	const char *key;
+
+	json_object_foreach(json_object_get(object, member), key, value)
+	{
+		AUTO(free_ptr) char *field = xasprintf("%s[%s]", member, key);
+
+		(void)value;
+		name_check_field(NAME_CONFIG_KEY, key, field, causes);
+	}
+}
+
+static void
 validate_configmap(const struct strategy_env *env, json_t *object,
 		   const json_t *old, struct causes *causes)
 {
@@ -183,6 +201,8 @@ validate_configmap(const struct strategy_env *env, json_t *object,
 		    sum_of_values(json_object_get(object, "binaryData")) >
 	    DATA_MAX)
 		causes_too_long(causes, "[]", DATA_MAX);
+	check_keys(object, "data", causes);
+	check_keys(object, "binaryData", causes);
 	check_immutable(object, old, members, causes);
 }
 
@@ -212,6 +232,7 @@ validate_secret(const struct strategy_env *env, json_t *object,
 	(void)env;
 	if (sum_of_values(data) / 4 * 3 > DATA_MAX)
 		causes_too_long(causes, "data", DATA_MAX);
+	check_keys(object, "data", causes);
 	json_object_foreach((json_t *)data, key, value) if (!is_base64(value))
 		causes_invalid_str(causes, "data", key, "illegal base64 data");
 	if (old != NULL && !same(object, old, "type"))
@@ -289,6 +310,7 @@ validate_binding(const struct strategy_env *env, json_t *object,
 			       "cannot change roleRef");
 }
 
+static const char admission_group[] = "admissionregistration.k8s.io";
 static const char rbac_group[] = "rbac.authorization.k8s.io";
 
 static const struct strategy strategies[] = {
@@ -336,6 +358,16 @@ static const struct strategy strategies[] = {
 	  .validate = validate_crd,
 	  .prepare_delete = prepare_delete_crd,
 	  .delete_returns_object = true },
+	{ .group = admission_group,
+	  .plural = "validatingwebhookconfigurations",
+	  .validate = registration_validate_webhooks },
+	{ .group = admission_group,
+	  .plural = "mutatingwebhookconfigurations",
+	  .validate = registration_validate_webhooks },
+	{ .group = "apiregistration.k8s.io",
+	  .plural = "apiservices",
+	  .prepare_create = create_without_status,
+	  .validate = registration_validate_apiservice },
 	{ .group = rbac_group,
 	  .plural = "rolebindings",
 	  .validate = validate_binding },

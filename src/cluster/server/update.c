@@ -519,6 +519,16 @@ unsupported_patch(struct call *call)
 }
 
 static int
+undecodable_patch(struct call *call, const struct err *err)
+{
+	char *fault = body_json_fault(call, err);
+
+	(void)status_bad_request(&call->st, "error decoding patch: %s", fault);
+	free(fault);
+	return -1;
+}
+
+static int
 decode_patch(struct call *call)
 {
 	enum patch_type type = patch_type(call);
@@ -532,8 +542,7 @@ decode_patch(struct call *call)
 	call->body = js_parse_lenient(call->data == NULL ? "" : call->data,
 				      call->len, NULL, NULL, &err);
 	if (call->body == NULL)
-		return status_bad_request(&call->st, "error decoding patch: %s",
-					  err.text);
+		return undecodable_patch(call, &err);
 	if (type == PATCH_JSON && !json_is_array(call->body))
 		return status_bad_request(
 			&call->st,
