@@ -14,7 +14,8 @@
  * Of the things that are due those of the highest priority come first. Among
  * equals the groups take turns, so that a group with many things does not keep
  * the others waiting; within a group they come in the order in which they
- * became due. Each operation takes logarithmic time at most.
+ * became due. Each operation takes logarithmic time in the number of things and
+ * groups; of priorities there should be a handful.
  *
  * Knows no clock: the caller says what time it is, in milliseconds.
  * Threading: one thread at a time.

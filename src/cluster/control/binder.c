@@ -19,7 +19,7 @@
 #include "cluster/control/recorder.h"
 #include "cluster/control/task.h"
 #include "cluster/control/view.h"
-#include "cluster/control/worker.h"
+#include "kube/worker.h"
 #include "cluster/store/object.h"
 
 #define BINDER_USER "system:serviceaccount:kube-system:persistent-volume-binder"
@@ -34,7 +34,7 @@ struct binder {
 	struct context *context;
 	struct store *store;
 	struct api *api;
-	struct recorder *recorder;
+	struct events *recorder;
 	struct worker *claims;
 	struct worker *volumes;
 };
@@ -147,17 +147,17 @@ static void
 lost(struct binder *b, struct task *task, const struct claim *claim,
      enum claim_step step)
 {
-	struct recorder_ref ref = { "v1", "PersistentVolumeClaim", claim->ns,
-				    claim->name, claim->uid };
+	struct events_ref ref = { "v1", "PersistentVolumeClaim", claim->ns,
+				  claim->name, claim->uid };
 
 	if (step == CLAIM_LOST)
-		recorder_event(b->recorder, &ref, "Warning", "ClaimLost",
-			       "Bound claim has lost its PersistentVolume. "
-			       "Data on the volume is lost!");
+		events_emit(b->recorder, &ref, "Warning", "ClaimLost",
+			    "Bound claim has lost its PersistentVolume. "
+			    "Data on the volume is lost!");
 	else
-		recorder_event(b->recorder, &ref, "Warning", "ClaimMisbound",
-			       "Two claims are bound to the same volume, this "
-			       "one is bound incorrectly");
+		events_emit(b->recorder, &ref, "Warning", "ClaimMisbound",
+			    "Two claims are bound to the same volume, this "
+			    "one is bound incorrectly");
 	patch_claim(task, claim, "/status",
 		    json_pack("{s:{s:s},s:{s:s}}", "metadata", "uid",
 			      claim->uid, "status", "phase", "Lost"));
@@ -168,30 +168,27 @@ explain(struct binder *b, const struct claim *claim, enum claim_step step)
 {
 	const struct storage_class *sc =
 		view_class(b->context->view, claim->class_name);
-	struct recorder_ref ref = { "v1", "PersistentVolumeClaim", claim->ns,
-				    claim->name, claim->uid };
+	struct events_ref ref = { "v1", "PersistentVolumeClaim", claim->ns,
+				  claim->name, claim->uid };
 
 	if (step == CLAIM_WAITS) {
-		recorder_event(b->recorder, &ref, "Normal",
-			       "WaitForFirstConsumer",
-			       "waiting for first consumer to be created "
-			       "before binding");
+		events_emit(b->recorder, &ref, "Normal", "WaitForFirstConsumer",
+			    "waiting for first consumer to be created "
+			    "before binding");
 	} else if (step == CLAIM_NO_CLASS) {
-		recorder_event(b->recorder, &ref, "Warning",
-			       "ProvisioningFailed",
-			       "storageclass.storage.k8s.io \"%s\" not found",
-			       claim->class_name);
+		events_emit(b->recorder, &ref, "Warning", "ProvisioningFailed",
+			    "storageclass.storage.k8s.io \"%s\" not found",
+			    claim->class_name);
 	} else if (step == CLAIM_PROVISION) {
-		recorder_event(b->recorder, &ref, "Normal",
-			       "ExternalProvisioning",
-			       "waiting for a volume to be created, either by "
-			       "external provisioner \"%s\" or manually "
-			       "created by system administrator",
-			       sc->provisioner);
+		events_emit(b->recorder, &ref, "Normal", "ExternalProvisioning",
+			    "waiting for a volume to be created, either by "
+			    "external provisioner \"%s\" or manually "
+			    "created by system administrator",
+			    sc->provisioner);
 	} else if (*claim->class_name == '\0') {
-		recorder_event(b->recorder, &ref, "Normal", "FailedBinding",
-			       "no persistent volumes available for this "
-			       "claim and no storage class is set");
+		events_emit(b->recorder, &ref, "Normal", "FailedBinding",
+			    "no persistent volumes available for this "
+			    "claim and no storage class is set");
 	}
 }
 
@@ -351,7 +348,8 @@ binder_start(struct context *context)
 	b->context = context;
 	b->store = context->config.store;
 	b->api = api_new(context->config.server, BINDER_USER);
-	b->recorder = recorder_new(b->api, "persistentvolume-controller");
+	b->recorder = recorder_new(b->context->config.loop, b->api,
+				   "persistentvolume-controller");
 	b->claims = make_worker(b, work_claim);
 	b->volumes = make_worker(b, work_volume);
 	feed_listen(context->feed, on_change, b);
@@ -366,7 +364,7 @@ binder_stop(void *state)
 	api_close(b->api);
 	worker_free(b->claims);
 	worker_free(b->volumes);
-	recorder_free(b->recorder);
+	events_free(b->recorder);
 	api_free(b->api);
 	free(b);
 }

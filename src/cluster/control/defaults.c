@@ -17,7 +17,7 @@
 #include "cluster/control/feed.h"
 #include "cluster/control/follow.h"
 #include "cluster/control/task.h"
-#include "cluster/control/worker.h"
+#include "kube/worker.h"
 #include "cluster/store/object.h"
 
 #define DEFAULTS_USER "system:kube-controller-manager"

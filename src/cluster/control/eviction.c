@@ -24,7 +24,7 @@
 #include "cluster/control/recorder.h"
 #include "cluster/control/task.h"
 #include "cluster/control/view.h"
-#include "cluster/control/worker.h"
+#include "kube/worker.h"
 #include "cluster/store/object.h"
 #include "meta/time.h"
 
@@ -37,7 +37,7 @@
 struct eviction {
 	struct context *context;
 	struct api *api;
-	struct recorder *recorder;
+	struct events *recorder;
 	struct worker *taints;
 	struct worker *orphans;
 };
@@ -118,7 +118,7 @@ evict_pod(const char *key, void *arg)
 	struct eviction *v = arg;
 	const struct pod *pod = view_pod(v->context->view, key);
 	struct task *task;
-	struct recorder_ref ref;
+	struct events_ref ref;
 	int64_t at = pod == NULL ? EVICT_NEVER : time_of(v, pod, false);
 
 	/* Taints come and go: what was planned may be off, or later. */
@@ -135,10 +135,9 @@ evict_pod(const char *key, void *arg)
 		return;
 	}
 	task = task_new(v->taints, v->api, key);
-	ref = (struct recorder_ref){ "v1", "Pod", pod->ns, pod->name,
-				     pod->uid };
-	recorder_event(v->recorder, &ref, "Normal", "TaintManagerEviction",
-		       "Marking for deletion Pod %s", key);
+	ref = (struct events_ref){ "v1", "Pod", pod->ns, pod->name, pod->uid };
+	events_emit(v->recorder, &ref, "Normal", "TaintManagerEviction",
+		    "Marking for deletion Pod %s", key);
 	mark_disrupted(task, pod, "DeletionByTaintManager",
 		       "Taint manager: deleting due to NoExecute taint", NULL);
 	delete_pod(task, pod, false);
@@ -236,7 +235,8 @@ eviction_start(struct context *context)
 
 	v->context = context;
 	v->api = api_new(context->config.server, EVICTION_USER);
-	v->recorder = recorder_new(v->api, "taint-controller");
+	v->recorder = recorder_new(v->context->config.loop, v->api,
+				   "taint-controller");
 	v->taints = make_worker(v, evict_pod);
 	v->orphans = make_worker(v, bury_pod);
 	feed_listen(context->feed, on_change, v);
@@ -251,7 +251,7 @@ eviction_stop(void *state)
 	api_close(v->api);
 	worker_free(v->taints);
 	worker_free(v->orphans);
-	recorder_free(v->recorder);
+	events_free(v->recorder);
 	api_free(v->api);
 	free(v);
 }

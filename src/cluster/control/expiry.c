@@ -17,7 +17,7 @@
 #include "cluster/control/deadlines.h"
 #include "cluster/control/follow.h"
 #include "cluster/control/task.h"
-#include "cluster/control/worker.h"
+#include "kube/worker.h"
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
 #include "meta/time.h"

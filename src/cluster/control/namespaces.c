@@ -26,7 +26,7 @@
 #include "cluster/control/nsstatus.h"
 #include "cluster/control/purge.h"
 #include "cluster/control/task.h"
-#include "cluster/control/worker.h"
+#include "kube/worker.h"
 #include "cluster/kinds/kind.h"
 #include "cluster/kinds/registry.h"
 #include "cluster/store/object.h"

@@ -25,7 +25,7 @@
 #include "cluster/control/recorder.h"
 #include "cluster/control/task.h"
 #include "cluster/control/view.h"
-#include "cluster/control/worker.h"
+#include "kube/worker.h"
 #include "cluster/store/object.h"
 #include "meta/time.h"
 
@@ -50,7 +50,7 @@ struct nodelife {
 	struct deadlines deadlines; /* of nodes that are not silent */
 	struct loop_timer *timer;
 	struct api *api;
-	struct recorder *recorder;
+	struct events *recorder;
 	struct worker *worker;
 	struct follow *leases;
 };
@@ -225,12 +225,12 @@ static void
 note_ready(struct nodelife *l, struct watched *w, const json_t *node)
 {
 	const char *ready = nodehealth_ready(node);
-	struct recorder_ref ref = { "v1", "Node", "", w->name,
-				    js_str_at(node, "metadata.uid") };
+	struct events_ref ref = { "v1", "Node", "", w->name,
+				  js_str_at(node, "metadata.uid") };
 
 	if (strcmp(w->ready, "True") == 0 && strcmp(ready, "True") != 0)
-		recorder_event(l->recorder, &ref, "Normal", "NodeNotReady",
-			       "Node %s status is now: NodeNotReady", w->name);
+		events_emit(l->recorder, &ref, "Normal", "NodeNotReady",
+			    "Node %s status is now: NodeNotReady", w->name);
 	free(w->ready);
 	w->ready = xstrdup(ready);
 }
@@ -307,7 +307,8 @@ nodelife_start(struct context *context)
 	l->store = context->config.store;
 	l->timer = loop_timer_new(context->config.loop, on_time, l);
 	l->api = api_new(context->config.server, NODELIFE_USER);
-	l->recorder = recorder_new(l->api, "node-controller");
+	l->recorder =
+		recorder_new(context->config.loop, l->api, "node-controller");
 	l->worker = worker_new(&(struct worker_config){
 		.loop = context->config.loop,
 		.parallel = PARALLEL,
@@ -329,7 +330,7 @@ nodelife_stop(void *state)
 	api_close(l->api);
 	follow_free(l->leases);
 	worker_free(l->worker);
-	recorder_free(l->recorder);
+	events_free(l->recorder);
 	api_free(l->api);
 	loop_timer_free(l->timer);
 	deadlines_done(&l->deadlines);

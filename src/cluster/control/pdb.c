@@ -23,7 +23,7 @@
 #include "cluster/control/task.h"
 #include "cluster/control/terms.h"
 #include "cluster/control/view.h"
-#include "cluster/control/worker.h"
+#include "kube/worker.h"
 #include "cluster/store/object.h"
 #include "meta/selector.h"
 #include "meta/status.h"

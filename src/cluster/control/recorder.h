@@ -3,36 +3,18 @@
 #define CLUSTER_CONTROL_RECORDER_H
 
 /*
- * recorder - Events about objects, as a component of Kubernetes writes them.
- *
- * The same news about the same object is one Event with a count, which is
- * written at most every RECORDER_REPEAT_MS. An Event that cannot be written is
- * lost: nothing depends on it.
+ * recorder - Events of a controller, see kube/events.h, written through its
+ * own requests.
  */
 
-#include "base/js.h"
+#include "kube/events.h"
 
 struct api;
-struct recorder;
+struct loop;
 
-#define RECORDER_REPEAT_MS (30U * 1000)
-#define RECORDER_RENEW_MS (30U * 60 * 1000) /* then it is a new Event */
-#define RECORDER_KEPT 4096 /* Events that are remembered for counting */
-
-/* What an Event is about. */
-struct recorder_ref {
-	const char *api_version, *kind;
-	const char *ns; /* "" for objects without: the Event is in "default" */
-	const char *name, *uid;
-};
-
-/* Both are kept, not copied. component: "default-scheduler". */
-struct recorder *recorder_new(struct api *api, const char *component);
-void recorder_free(struct recorder *recorder); /* NULL is fine */
-
-/* type is "Normal" or "Warning". */
-void recorder_event(struct recorder *recorder, const struct recorder_ref *ref,
-		    const char *type, const char *reason, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
+/* component: "default-scheduler". To be freed with events_free(), before the
+ * api is. */
+struct events *recorder_new(struct loop *loop, struct api *api,
+			    const char *component);
 
 #endif

@@ -72,7 +72,7 @@ struct waiting {
 struct scheduler {
 	struct context *context;
 	struct api *api;
-	struct recorder *recorder;
+	struct events *recorder;
 	struct map waiting;
 	struct heap active;
 	struct heap resting;
@@ -99,11 +99,10 @@ find(const struct scheduler *s, const char *key)
 	return node == NULL ? NULL : MAP_ENTRY(node, struct waiting, node);
 }
 
-static struct recorder_ref
+static struct events_ref
 ref_of(const struct pod *pod)
 {
-	return (struct recorder_ref){ "v1", "Pod", pod->ns, pod->name,
-				      pod->uid };
+	return (struct events_ref){ "v1", "Pod", pod->ns, pod->name, pod->uid };
 }
 
 /* When the next thing is to be done. */
@@ -243,11 +242,10 @@ on_bound(int code, const json_t *answer, void *arg)
 	if (!api_ok(code)) {
 		bind_failed(e, code, answer);
 	} else if (pod != NULL) {
-		struct recorder_ref ref = ref_of(pod);
+		struct events_ref ref = ref_of(pod);
 
-		recorder_event(s->recorder, &ref, "Normal", "Scheduled",
-			       "Successfully assigned %s to %s", e->key,
-			       e->node);
+		events_emit(s->recorder, &ref, "Normal", "Scheduled",
+			    "Successfully assigned %s to %s", e->key, e->node);
 	}
 	errand_free(e);
 	plan(s);
@@ -375,12 +373,12 @@ prepare_volumes(struct scheduler *s, const struct pod *pod,
 static void
 report_failure(struct scheduler *s, const struct pod *pod, const char *message)
 {
-	struct recorder_ref ref = ref_of(pod);
+	struct events_ref ref = ref_of(pod);
 	AUTO(free_ptr) char *path = NULL;
 	char now[TIME_TEXT_SIZE];
 
-	recorder_event(s->recorder, &ref, "Warning", "FailedScheduling", "%s",
-		       message);
+	events_emit(s->recorder, &ref, "Warning", "FailedScheduling", "%s",
+		    message);
 	if (pod->unschedulable && strcmp(pod->why, message) == 0)
 		return;
 	path = xasprintf("/api/v1/namespaces/%s/pods/%s/status", pod->ns,
@@ -599,7 +597,8 @@ scheduler_start(struct context *context)
 
 	s->context = context;
 	s->api = api_new(context->config.server, SCHEDULER_USER);
-	s->recorder = recorder_new(s->api, SCHEDULER_NAME);
+	s->recorder =
+		recorder_new(context->config.loop, s->api, SCHEDULER_NAME);
 	s->run_timer = loop_timer_new(loop, run, s);
 	s->wake_timer = loop_timer_new(loop, wake_parked, s);
 	s->sweep_timer = loop_timer_new(loop, sweep, s);
@@ -627,7 +626,7 @@ scheduler_stop(void *state)
 	loop_timer_free(s->run_timer);
 	loop_timer_free(s->wake_timer);
 	loop_timer_free(s->sweep_timer);
-	recorder_free(s->recorder);
+	events_free(s->recorder);
 	api_free(s->api);
 	free(s);
 }

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cluster/control/api.h"
-#include "cluster/control/worker.h"
+#include "kube/worker.h"
 
 struct task *
 task_new(struct worker *worker, struct api *api, const char *key)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/control/worker.h"
+#include "kube/worker.h"
 
 #include <stdlib.h>
 
 #include "base/loop.h"
 #include "base/mem.h"
-#include "cluster/control/queue.h"
+#include "kube/queue.h"
 
 /* So many are begun before the loop gets its turn. */
 #define PORTION 64
@@ -58,7 +58,7 @@ worker_new(const struct worker_config *config)
 	struct worker *w = xmalloc0(sizeof(*w));
 
 	w->config = *config;
-	w->queue = queue_new();
+	w->queue = queue_new(&config->queue);
 	w->timer = loop_timer_new(config->loop, run, w);
 	return w;
 }
@@ -74,17 +74,22 @@ worker_free(struct worker *w)
 }
 
 void
+worker_put(struct worker *w, const struct queue_add *add)
+{
+	queue_put(w->queue, add, loop_now_ms());
+	schedule(w);
+}
+
+void
 worker_add(struct worker *w, const char *key)
 {
-	queue_add(w->queue, key, 0);
-	schedule(w);
+	worker_put(w, &(struct queue_add){ .key = key });
 }
 
 void
 worker_add_after(struct worker *w, const char *key, uint64_t delay_ms)
 {
-	queue_add(w->queue, key, loop_now_ms() + delay_ms);
-	schedule(w);
+	worker_put(w, &(struct queue_add){ .key = key, .delay_ms = delay_ms });
 }
 
 void
@@ -92,4 +97,10 @@ worker_end(struct worker *w, const char *key, bool failed)
 {
 	queue_end(w->queue, key, failed, loop_now_ms());
 	schedule(w);
+}
+
+struct queue *
+worker_queue(struct worker *w)
+{
+	return w->queue;
 }
