@@ -184,6 +184,41 @@ def test_what_is_refused_for_being_gone_is_gone(cluster):
     assert in_parallel(cluster, 4, race) == [None] * 4
 
 
+def test_deleting_many_outlives_changes_and_history(callbacks):
+    """Objects that change while webhooks are asked, and are forgotten."""
+    entered, go_on = threading.Semaphore(0), threading.Event()
+
+    def wait(request):
+        entered.release()
+        go_on.wait(30)
+        return 200, review(request)
+
+    with Cluster("--history", "1") as cluster:
+        api, other = cluster.api(), cluster.api()
+        for i in range(8):
+            api.create(configmaps(), configmap(f"m{i}", labels={"m": "y"}))
+        callbacks.answer("/slow", wait)
+        install(api, "ValidatingWebhookConfiguration",
+                callbacks.hook("slow", NS, path="/slow",
+                               operations=("DELETE",), timeout=30))
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(
+            api.request("DELETE", configmaps(labelSelector="m=y"))))
+        thread.start()
+        assert entered.acquire(timeout=30)
+        for i in range(8):
+            other.patch(configmaps(f"m{i}"), {"data": {"k": "v"}})
+        for i in range(8):
+            other.create(configmaps(), configmap(f"n{i}"))
+        go_on.set()
+        thread.join()
+        assert answers[0].code == 200, answers[0]
+        assert len(answers[0].json()["items"]) == 8
+        left = api.get(configmaps(labelSelector="m=y"))["items"]
+        assert left == []
+        assert cluster.stop() == 0, cluster.log()
+
+
 def test_stopping_ends_what_waits_for_a_webhook(callbacks):
     entered, go_on = threading.Semaphore(0), threading.Event()
 

@@ -23,6 +23,28 @@
 #define ANSWER_MAX (64U * 1024 * 1024)
 #define HEADERS_MAX (CALL_WARNINGS_MAX + 8)
 
+struct call *
+call_child(struct call *parent, unsigned verb,
+	   void (*done)(int code, const json_t *answer, void *arg), void *arg)
+{
+	struct call *call = xmalloc0(sizeof(*call));
+
+	call->server = parent->server;
+	call->parts = parent->parts;
+	call->done = done;
+	call->done_arg = arg;
+	call->info = parent->info;
+	call->info.storage = NULL;
+	call->info.verb = verb;
+	call->info.subresource = "";
+	call->accept.version = "v1";
+	call->user = user_ref(parent->user);
+	call->kind = kind_ref(parent->kind);
+	call->version = parent->version;
+	call->content_type = "";
+	return call;
+}
+
 void
 call_warn(struct call *call, const char *fmt, ...)
 {

@@ -76,6 +76,14 @@ struct call {
 	size_t warnings;
 };
 
+/*
+ * A call for the same user about the same kind, which tells done; its texts
+ * are the parent's, which must outlive it. It is not about a subresource.
+ */
+struct call *call_child(struct call *parent, unsigned verb,
+			void (*done)(int code, const json_t *answer, void *arg),
+			void *arg);
+
 /* Copied; beyond CALL_WARNINGS_MAX they are dropped. */
 void call_warn(struct call *call, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -5,13 +5,11 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "cluster/auth/user.h"
 #include "cluster/kinds/kind.h"
 #include "cluster/server/body.h"
 #include "cluster/server/call.h"
 #include "cluster/server/gates.h"
 #include "cluster/server/objmeta.h"
-#include "cluster/server/selection.h"
 #include "cluster/server/server.h"
 #include "cluster/server/strategy.h"
 #include "cluster/server/write.h"
@@ -20,8 +18,6 @@
 
 #define FINALIZER_FOREGROUND "foregroundDeletion"
 #define FINALIZER_ORPHAN "orphan"
-
-static void attempt(struct call *call);
 
 static int
 check_preconditions(struct call *call)
@@ -182,7 +178,7 @@ finish(struct call *call)
 
 	if (store_get(call->kind->collection, call->info.namespace_,
 		      call->info.name) != call->old) {
-		attempt(call);
+		delete_object(call);
 		return;
 	}
 	call->object = json_deep_copy(call->old_json);
@@ -206,8 +202,8 @@ finish(struct call *call)
 	}
 }
 
-static void
-attempt(struct call *call)
+void
+delete_object(struct call *call)
 {
 	const struct strategy *strategy = strategy_for(call->kind);
 	struct object *old = store_get(call->kind->collection,
@@ -237,8 +233,8 @@ attempt(struct call *call)
 }
 
 /* The options stay in call->body: what was read of them points there. */
-static int
-read_options(struct call *call)
+int
+delete_read_options(struct call *call)
 {
 	json_t *options;
 
@@ -256,132 +252,8 @@ read_options(struct call *call)
 void
 delete_run(struct call *call)
 {
-	if (read_options(call) == -1)
+	if (delete_read_options(call) == -1)
 		call_fail(call);
 	else
-		attempt(call);
-}
-
-/* Deleting many: one call each, and the list of them as the answer. */
-struct collection_delete {
-	struct call *call;
-	json_t *items;
-	size_t open; /* calls that have not ended */
-	json_t *failure;
-	int code;
-};
-
-static void
-reply_collection(struct collection_delete *all)
-{
-	struct call *call = all->call;
-	json_t *list;
-
-	if (all->failure != NULL) {
-		call_reply_plain(call, all->code, all->failure);
-	} else {
-		list = json_pack("{s:s, s:s, s:{s:s}, s:O}", "kind",
-				 call->kind->list_kind, "apiVersion",
-				 call_api_version(call), "metadata",
-				 "resourceVersion", "", "items", all->items);
-		call_reply_plain(call, 200, list);
-		json_decref(list);
-	}
-	json_decref(all->failure);
-	json_decref(all->items);
-	free(all);
-}
-
-static void
-one_done(int code, const json_t *answer, void *arg)
-{
-	struct collection_delete *all = arg;
-
-	/* Gone meanwhile is what was wanted. */
-	if (code >= 400 && code != 404 && all->failure == NULL) {
-		all->failure = json_incref((json_t *)answer);
-		all->code = code;
-	}
-	if (--all->open == 0)
-		reply_collection(all);
-}
-
-static struct call *
-child(struct collection_delete *all, const struct object *object)
-{
-	struct call *parent = all->call;
-	struct call *call = xmalloc0(sizeof(*call));
-	char *path = xasprintf("%s/%s", parent->info.path, object->name);
-
-	*call = (struct call){
-		.server = parent->server,
-		.parts = parent->parts,
-		.done = one_done,
-		.done_arg = all,
-		.user = user_ref(parent->user),
-		.kind = kind_ref(parent->kind),
-		.version = parent->version,
-		.content_type = "",
-		.body = json_incref(parent->body),
-	};
-	(void)info_parse("DELETE", path, false, &call->info, &call->st);
-	call->info.namespace_ = object->namespace_;
-	call->info.name = object->name;
-	call->old = NULL;
-	call->delete_ = parent->delete_;
-	call->write = parent->write;
-	call->result = NULL;
-	free(path);
-	return call;
-}
-
-static void
-delete_all(struct collection_delete *all, const struct selection *selection)
-{
-	struct call *call = all->call;
-	struct object **objects;
-	size_t n = store_list(call->kind->collection,
-			      call->kind->namespaced &&
-					      *call->info.namespace_ != '\0'
-				      ? call->info.namespace_
-				      : NULL,
-			      NULL, 0, &objects);
-
-	/* One more, so that the last of them cannot end it too early. */
-	all->open = 1;
-	for (size_t i = 0; i < n; i++) {
-		if (!selection_matches(selection, objects[i]))
-			continue;
-		all->open++;
-		json_array_append_new(all->items, write_load(call, objects[i]));
-		attempt(child(all, objects[i]));
-	}
-	one_done(200, NULL, all);
-	objects_unref(objects, n);
-}
-
-void
-delete_collection_run(struct call *call)
-{
-	struct collection_delete *all;
-	struct list_options options;
-	struct selection *selection;
-
-	if (read_options(call) == -1 ||
-	    query_list_options(&call->query, false, &options, &call->st) ==
-		    -1) {
-		call_fail(call);
-		return;
-	}
-	selection = selection_new(call->kind, options.label_selector,
-				  options.field_selector, &call->st);
-	if (selection == NULL) {
-		call_fail(call);
-		return;
-	}
-	all = xmalloc0(sizeof(*all));
-	*all = (struct collection_delete){ .call = call,
-					   .items = json_array() };
-	delete_all(all, selection);
-	selection_free(selection);
+		delete_object(call);
 }

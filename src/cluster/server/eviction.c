@@ -12,7 +12,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "cluster/auth/user.h"
 #include "cluster/kinds/kind.h"
 #include "cluster/server/body.h"
 #include "cluster/server/call.h"
@@ -213,28 +212,13 @@ deleted(int code, const json_t *answer, void *arg)
 static void
 delete_pod(struct call *parent)
 {
-	struct call *call = xmalloc0(sizeof(*call));
-	char *path = xasprintf("/api/v1/namespaces/%s/pods/%s",
-			       parent->info.namespace_, parent->info.name);
+	struct call *call = call_child(parent, VERB_DELETE, deleted, parent);
 	json_t *options = json_object_get(parent->body, "deleteOptions");
 
-	*call = (struct call){
-		.server = parent->server,
-		.parts = parent->parts,
-		.done = deleted,
-		.done_arg = parent,
-		.user = user_ref(parent->user),
-		.kind = kind_ref(parent->kind),
-		.version = parent->version,
-		.content_type = "",
-		.body = options == NULL ? json_object()
-					: json_deep_copy(options),
-	};
-	(void)info_parse("DELETE", path, false, &call->info, &call->st);
+	call->body = options == NULL ? json_object() : json_deep_copy(options);
 	if (parent->write.dry_run)
 		json_object_set_new(call->body, "dryRun",
 				    json_pack("[s]", "All"));
-	free(path);
 	delete_run(call);
 }
 

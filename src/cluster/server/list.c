@@ -454,6 +454,22 @@ reply(struct list *list)
 }
 
 void
+list_reply(struct call *call, struct object **objects, size_t count)
+{
+	struct list *list = xmalloc0(sizeof(*list));
+
+	list->call = call;
+	list->rv = store_durable_rv(call->parts->store);
+	list->objects = objects;
+	list->count = count;
+	if (render_init(&call->accept, call->version, &call->query,
+			&list->render, &call->st) == -1)
+		fail(list);
+	else
+		reply(list);
+}
+
+void
 list_run(struct call *call)
 {
 	struct list *list = xmalloc0(sizeof(*list));

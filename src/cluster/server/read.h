@@ -13,12 +13,17 @@
 #include <stddef.h>
 
 struct call;
+struct object;
 struct server;
 struct watches;
 
 void get_run(struct call *call);
 void list_run(struct call *call);
 void watch_run(struct call *call);
+
+/* Answers with these objects as a list would when they are on disk; takes the
+ * call, the references and the array. */
+void list_reply(struct call *call, struct object **objects, size_t count);
 
 /* All watches of a server, to end them when it stops. */
 struct watches *watches_new(void);

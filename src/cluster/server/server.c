@@ -24,6 +24,7 @@ struct server {
 	struct server_config config;
 	struct watches *watches;
 	struct logs *logs;
+	struct deletions *deletions;
 	struct subscription *definitions;
 	struct server_stats stats;
 	bool draining;
@@ -64,6 +65,7 @@ server_new(const struct server_config *config)
 				 "customresourcedefinitions"),
 		store_rv(config->store), on_definition, server, &too_old);
 	server->logs = logs_new();
+	server->deletions = deletions_new();
 	server->stats.started_ms = loop_now_ms();
 	return server;
 }
@@ -76,6 +78,7 @@ server_free(struct server *server)
 	unsubscribe(server->definitions);
 	watches_free(server->watches);
 	logs_free(server->logs);
+	deletions_free(server->deletions);
 	free(server);
 }
 
@@ -97,6 +100,12 @@ struct logs *
 server_logs(struct server *server)
 {
 	return server->logs;
+}
+
+struct deletions *
+server_deletions(struct server *server)
+{
+	return server->deletions;
 }
 
 struct server_stats *

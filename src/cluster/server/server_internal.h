@@ -10,6 +10,7 @@
 #include "cluster/server/server.h"
 
 struct call;
+struct deletions;
 struct logs;
 struct watches;
 
@@ -21,8 +22,14 @@ struct server_stats {
 
 struct watches *server_watches(struct server *server);
 struct logs *server_logs(struct server *server);
+struct deletions *server_deletions(struct server *server);
 struct server_stats *server_stats(struct server *server);
 bool server_is_draining(const struct server *server);
+
+/* All deletions of collections. Freeing answers those that are not done; it is
+ * for the end, when no other call is left. */
+struct deletions *deletions_new(void);
+void deletions_free(struct deletions *deletions);
 
 /* A call whose user is known and which he may make: does it. */
 void resource_run(struct call *call);

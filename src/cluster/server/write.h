@@ -29,6 +29,12 @@ void patch_run(struct call *call);
 void delete_run(struct call *call);
 void delete_collection_run(struct call *call);
 
+/* Reads the options of a deletion from the query and the body, which then is
+ * in call->body: what was read points there. -1 with st. */
+int delete_read_options(struct call *call);
+/* Deletes what call->info names; takes the call and ends it. */
+void delete_object(struct call *call);
+
 /*
  * Runs call->object through the two admission gates, with the checks of the
  * schema and of the kind between them, then calls finish, or fails the call.
