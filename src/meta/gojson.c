@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/js.h"
@@ -34,27 +35,34 @@ ended(struct scanner *s)
 	return false;
 }
 
+/* How the decoder shows a character that it did not expect. */
+static void
+show(unsigned char c, char text[8])
+{
+	static const char escaped[] = "\n\r\t\\'";
+	static const char letters[] = "nrt\\'";
+	const char *at = c == '\0' ? NULL : strchr(escaped, c);
+
+	if (at != NULL) {
+		(void)snprintf(text, 8, "\\%c", letters[at - escaped]);
+	} else if (c < ' ' || c == 0x7f) {
+		(void)snprintf(text, 8, "\\x%02x", c);
+	} else if (c < 0x80) {
+		(void)snprintf(text, 8, "%c", c);
+	} else {
+		/* It looks at bytes, and shows them as Latin-1. */
+		(void)snprintf(text, 8, "%c%c", 0xc0 | c >> 6,
+			       0x80 | (c & 0x3f));
+	}
+}
+
 static bool
 wrong(struct scanner *s, const char *where)
 {
-	unsigned char c = (unsigned char)*s->p;
+	char text[8];
 
-	if (c == '\'' || c == '\\')
-		s->fault = xasprintf("invalid character '\\%c' %s", c, where);
-	else if (c == '\n' || c == '\r' || c == '\t')
-		s->fault = xasprintf("invalid character '\\%c' %s",
-				     c == '\n'   ? 'n'
-				     : c == '\r' ? 'r'
-						 : 't',
-				     where);
-	else if (c < ' ' || c == 0x7f)
-		s->fault =
-			xasprintf("invalid character '\\x%02x' %s", c, where);
-	else if (c < 0x80)
-		s->fault = xasprintf("invalid character '%c' %s", c, where);
-	else /* the decoder looks at bytes, and shows them as Latin-1 */
-		s->fault = xasprintf("invalid character '%c%c' %s",
-				     0xc0 | c >> 6, 0x80 | (c & 0x3f), where);
+	show((unsigned char)*s->p, text);
+	s->fault = xasprintf("invalid character '%s' %s", text, where);
 	return false;
 }
 
