@@ -125,8 +125,8 @@ def test_kinds_own_each_other(api, ns, make, at, widgets):
 
 
 def test_a_namespace_may_own_what_is_in_it(api, ns, make, at):
-    node = api.get(path_of("v1", "namespaces", name=ns))
-    made = make("child", node)
+    owner = api.get(path_of("v1", "namespaces", name=ns))
+    made = make("child", owner)
     make("sentinel", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
         "name": "ghost", "uid": "00000000-1111-4222-8333-555555555555"}})
     wait_gone(api, at("sentinel"))  # the collector has looked at both
