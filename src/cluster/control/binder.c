@@ -19,8 +19,8 @@
 #include "cluster/control/recorder.h"
 #include "cluster/control/task.h"
 #include "cluster/control/view.h"
-#include "kube/worker.h"
 #include "cluster/store/object.h"
+#include "kube/worker.h"
 
 #define BINDER_USER "system:serviceaccount:kube-system:persistent-volume-binder"
 #define BY_CONTROLLER "pv.kubernetes.io/bound-by-controller"

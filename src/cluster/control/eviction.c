@@ -24,8 +24,8 @@
 #include "cluster/control/recorder.h"
 #include "cluster/control/task.h"
 #include "cluster/control/view.h"
-#include "kube/worker.h"
 #include "cluster/store/object.h"
+#include "kube/worker.h"
 #include "meta/time.h"
 
 #define EVICTION_USER "system:serviceaccount:kube-system:node-controller"

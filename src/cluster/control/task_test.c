@@ -17,8 +17,8 @@
 #include "base/test.h"
 #include "cluster/control/api.h"
 #include "cluster/control/recorder.h"
-#include "kube/worker.h"
 #include "cluster/server/client.h"
+#include "kube/worker.h"
 
 #define REQUESTS_MAX 16
 
