@@ -9,14 +9,17 @@
 #include "cluster/crds.h"
 #include "cluster/kinds/registry.h"
 #include "cluster/server/objmeta.h"
+#include "cluster/store/follow.h"
 #include "cluster/store/object.h"
-#include "cluster/store/store.h"
 #include "meta/causes.h"
 #include "meta/names.h"
 #include "meta/time.h"
 
 /* The generation that the program wrote: a later one is somebody else's. */
 #define BUNDLED_ANNOTATION "ferry.io/bundled-generation"
+
+#define GROUP "apiextensions.k8s.io"
+#define RESOURCE "customresourcedefinitions"
 
 struct crds {
 	struct store *store;
@@ -51,17 +54,6 @@ on_event(const struct event *event, void *arg)
 		registry_remove_crd(crds->registry, event->object->name);
 	else
 		serve(crds, event->object);
-}
-
-static void
-serve_all(struct crds *crds)
-{
-	struct object **objects;
-	size_t n = store_list(crds->collection, NULL, NULL, 0, &objects);
-
-	for (size_t i = 0; i < n; i++)
-		serve(crds, objects[i]);
-	objects_unref(objects, n);
 }
 
 /* Metadata of a definition that is not there yet. */
@@ -204,19 +196,15 @@ struct crds *
 crds_new(struct store *store, struct registry *registry, struct err *err)
 {
 	struct crds *crds = xmalloc0(sizeof(*crds));
-	bool too_old;
 
 	crds->store = store;
 	crds->registry = registry;
-	crds->collection = store_collection(store, "apiextensions.k8s.io",
-					    "customresourcedefinitions");
+	crds->collection = store_collection(store, GROUP, RESOURCE);
 	if (bring_bundled(crds, err) == -1) {
 		free(crds);
 		return NULL;
 	}
-	serve_all(crds);
-	crds->subscription = subscribe(store, crds->collection, store_rv(store),
-				       on_event, crds, &too_old);
+	crds->subscription = follow(store, GROUP, RESOURCE, on_event, crds);
 	return crds;
 }
 

@@ -16,7 +16,7 @@
 #include "cluster/admit/quota.h"
 #include "cluster/admit/review.h"
 #include "cluster/kinds/kind.h"
-#include "cluster/store/store.h"
+#include "cluster/store/follow.h"
 #include "meta/status.h"
 
 /* As long as Kubernetes waits: ten times 100 to 200 ms. */
@@ -275,16 +275,15 @@ admission_new(const struct admission_config *config)
 {
 	struct admission *adm = xmalloc0(sizeof(*adm));
 	struct store *store = config->store;
-	bool too_old;
 
 	adm->config = *config;
 	adm->mutating = hooks_new(store, "mutatingwebhookconfigurations");
 	adm->validating = hooks_new(store, "validatingwebhookconfigurations");
 	adm->plugins = plugins_new(store);
 	adm->quota = quota_new(config->loop, store, config->registry);
-	adm->on_account =
-		subscribe(store, store_collection(store, "", "serviceaccounts"),
-			  store_durable_rv(store), on_account, adm, &too_old);
+	adm->on_account = follow_changes(
+		store, store_collection(store, "", "serviceaccounts"),
+		on_account, adm);
 	return adm;
 }
 

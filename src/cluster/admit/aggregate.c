@@ -12,6 +12,7 @@
 #include "cluster/admit/aggregate_internal.h"
 #include "cluster/admit/rewrite.h"
 #include "cluster/kinds/discovery.h"
+#include "cluster/store/follow.h"
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
 #include "meta/time.h"
@@ -196,7 +197,7 @@ is_named_well(const char *name, const json_t *spec)
 }
 
 static void
-follow(struct aggregate *agg, const struct object *object)
+take_in(struct aggregate *agg, const struct object *object)
 {
 	static const struct available local = {
 		"True", "Local", "Local APIServices are always available"
@@ -226,7 +227,7 @@ on_apiservice(const struct event *event, void *arg)
 	if (event->type == EVENT_DELETED)
 		drop(arg, event->object->name);
 	else
-		follow(arg, event->object);
+		take_in(arg, event->object);
 }
 
 /* A Service or its Endpoints, which have the same name. */
@@ -248,23 +249,11 @@ on_service(const struct event *event, void *arg)
 	}
 }
 
-static struct subscription *
-subscribe_to(struct aggregate *agg, struct collection *c,
-	     void (*fn)(const struct event *event, void *arg))
-{
-	struct store *store = agg->config.store;
-	bool too_old;
-
-	return subscribe(store, c, store_durable_rv(store), fn, agg, &too_old);
-}
-
 struct aggregate *
 aggregate_new(const struct aggregate_config *config)
 {
 	struct aggregate *agg = xmalloc0(sizeof(*agg));
 	struct store *store = config->store;
-	struct object **objects;
-	size_t count;
 
 	agg->config = *config;
 	if (config->proxy_cert_pem != NULL)
@@ -272,15 +261,14 @@ aggregate_new(const struct aggregate_config *config)
 	if (config->proxy_key_pem != NULL)
 		agg->key_pem = xstrdup(config->proxy_key_pem);
 	agg->collection = store_collection(store, GROUP, "apiservices");
-	count = store_list(agg->collection, "", NULL, 0, &objects);
-	for (size_t i = 0; i < count; i++)
-		follow(agg, objects[i]);
-	objects_unref(objects, count);
-	agg->on_apiservice = subscribe_to(agg, agg->collection, on_apiservice);
-	agg->on_service = subscribe_to(
-		agg, store_collection(store, "", "services"), on_service);
-	agg->on_endpoints = subscribe_to(
-		agg, store_collection(store, "", "endpoints"), on_service);
+	agg->on_apiservice =
+		follow(store, GROUP, "apiservices", on_apiservice, agg);
+	agg->on_service =
+		follow_changes(store, store_collection(store, "", "services"),
+			       on_service, agg);
+	agg->on_endpoints =
+		follow_changes(store, store_collection(store, "", "endpoints"),
+			       on_service, agg);
 	return agg;
 }
 

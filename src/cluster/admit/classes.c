@@ -9,6 +9,7 @@
 #include "base/jsat.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cluster/store/follow.h"
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
 
@@ -49,17 +50,6 @@ storage_changed(const struct event *event, void *arg)
 	classes->storage_known = false;
 }
 
-static struct subscription *
-follow(struct classes *classes, struct collection *c,
-       void (*fn)(const struct event *event, void *arg))
-{
-	struct store *store = collection_store(c);
-	bool too_old;
-
-	return subscribe(store, c, store_durable_rv(store), fn, classes,
-			 &too_old);
-}
-
 struct classes *
 classes_new(struct store *store)
 {
@@ -69,10 +59,10 @@ classes_new(struct store *store)
 		store_collection(store, "scheduling.k8s.io", "priorityclasses");
 	classes->storages =
 		store_collection(store, "storage.k8s.io", "storageclasses");
-	classes->on_priority =
-		follow(classes, classes->priorities, priority_changed);
-	classes->on_storage =
-		follow(classes, classes->storages, storage_changed);
+	classes->on_priority = follow_changes(store, classes->priorities,
+					      priority_changed, classes);
+	classes->on_storage = follow_changes(store, classes->storages,
+					     storage_changed, classes);
 	return classes;
 }
 

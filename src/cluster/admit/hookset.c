@@ -8,13 +8,13 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cluster/admit/hook.h"
+#include "cluster/store/follow.h"
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
 
 #define GROUP "admissionregistration.k8s.io"
 
 struct hooks {
-	struct collection *collection;
 	struct subscription *subscription;
 	bool mutating;
 	struct hook_set *set;
@@ -87,41 +87,27 @@ replace(const struct hook_set *old, const char *name,
 }
 
 static void
-follow(struct hooks *hooks, const struct object *object, bool gone)
-{
-	struct hook_set *old = hooks->set;
-	AUTO(js_unref) json_t *obj = gone ? NULL : object_json(object);
-
-	hooks->set =
-		replace(old, object->name,
-			gone ? NULL : hook_config_new(obj, hooks->mutating));
-	hook_set_unref(old);
-}
-
-static void
 on_event(const struct event *event, void *arg)
 {
-	follow(arg, event->object, event->type == EVENT_DELETED);
+	struct hooks *hooks = arg;
+	struct hook_set *old = hooks->set;
+	bool gone = event->type == EVENT_DELETED;
+	AUTO(js_unref) json_t *obj = gone ? NULL : object_json(event->object);
+
+	hooks->set =
+		replace(old, event->object->name,
+			gone ? NULL : hook_config_new(obj, hooks->mutating));
+	hook_set_unref(old);
 }
 
 struct hooks *
 hooks_new(struct store *store, const char *resource)
 {
 	struct hooks *hooks = xmalloc0(sizeof(*hooks));
-	struct object **objects;
-	size_t count;
-	bool too_old;
 
 	hooks->mutating = str_has_prefix(resource, "mutating");
-	hooks->collection = store_collection(store, GROUP, resource);
 	hooks->set = replace(NULL, "", NULL);
-	count = store_list(hooks->collection, "", NULL, 0, &objects);
-	for (size_t i = 0; i < count; i++)
-		follow(hooks, objects[i], false);
-	objects_unref(objects, count);
-	hooks->subscription =
-		subscribe(store, hooks->collection, store_durable_rv(store),
-			  on_event, hooks, &too_old);
+	hooks->subscription = follow(store, GROUP, resource, on_event, hooks);
 	return hooks;
 }
 

@@ -9,8 +9,8 @@
 #include "base/jsat.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "cluster/auth/follow.h"
 #include "cluster/auth/podrefs.h"
+#include "cluster/store/follow.h"
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
 

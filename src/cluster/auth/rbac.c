@@ -10,8 +10,8 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "cluster/auth/attributes.h"
-#include "cluster/auth/follow.h"
 #include "cluster/auth/user.h"
+#include "cluster/store/follow.h"
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
 

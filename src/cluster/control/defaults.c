@@ -15,10 +15,10 @@
 #include "cluster/control/api.h"
 #include "cluster/control/context.h"
 #include "cluster/control/feed.h"
-#include "cluster/control/follow.h"
 #include "cluster/control/task.h"
-#include "kube/worker.h"
+#include "cluster/store/follow.h"
 #include "cluster/store/object.h"
+#include "kube/worker.h"
 
 #define DEFAULTS_USER "system:kube-controller-manager"
 #define ACCOUNT "default"
@@ -31,8 +31,8 @@ struct defaults {
 	const char *root_ca_pem;
 	struct api *api;
 	struct worker *worker;
-	struct follow *accounts;
-	struct follow *configs;
+	struct subscription *accounts;
+	struct subscription *configs;
 };
 
 static void
@@ -166,9 +166,8 @@ defaults_start(struct context *context)
 		.work = work,
 		.arg = d,
 	});
-	d->accounts =
-		follow_new(d->store, "", "serviceaccounts", on_account, d);
-	d->configs = follow_new(d->store, "", "configmaps", on_config, d);
+	d->accounts = follow(d->store, "", "serviceaccounts", on_account, d);
+	d->configs = follow(d->store, "", "configmaps", on_config, d);
 	feed_listen(context->feed, on_change, d);
 	return d;
 }
@@ -179,8 +178,8 @@ defaults_stop(void *state)
 	struct defaults *d = state;
 
 	api_close(d->api);
-	follow_free(d->accounts);
-	follow_free(d->configs);
+	unsubscribe(d->accounts);
+	unsubscribe(d->configs);
 	worker_free(d->worker);
 	api_free(d->api);
 	free(d);

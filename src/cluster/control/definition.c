@@ -15,14 +15,14 @@
 #include "base/mem.h"
 #include "cluster/control/api.h"
 #include "cluster/control/context.h"
-#include "cluster/control/follow.h"
 #include "cluster/control/purge.h"
 #include "cluster/control/task.h"
-#include "kube/worker.h"
 #include "cluster/kinds/kind.h"
 #include "cluster/kinds/registry.h"
+#include "cluster/store/follow.h"
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
+#include "kube/worker.h"
 #include "meta/time.h"
 
 #define DEFINITION_USER "system:apiserver"
@@ -46,8 +46,8 @@ struct definitions {
 	struct registry *registry;
 	struct api *api;
 	struct worker *worker;
-	struct follow *follow;
-	struct follow *objects;
+	struct subscription *following;
+	struct subscription *objects;
 	struct map endings;
 };
 
@@ -233,8 +233,8 @@ definitions_start(struct context *context)
 		.work = work,
 		.arg = d,
 	});
-	d->follow = follow_new(d->store, GROUP, RESOURCE, on_definition, d);
-	d->objects = follow_new(d->store, NULL, NULL, on_object, d);
+	d->following = follow(d->store, GROUP, RESOURCE, on_definition, d);
+	d->objects = follow_changes(d->store, NULL, on_object, d);
 	return d;
 }
 
@@ -245,8 +245,8 @@ definitions_stop(void *state)
 	struct map_node *node;
 
 	api_close(d->api);
-	follow_free(d->follow);
-	follow_free(d->objects);
+	unsubscribe(d->following);
+	unsubscribe(d->objects);
 	worker_free(d->worker);
 	api_free(d->api);
 	while ((node = map_next(&d->endings, NULL)) != NULL)

@@ -15,11 +15,11 @@
 #include "cluster/control/api.h"
 #include "cluster/control/context.h"
 #include "cluster/control/deadlines.h"
-#include "cluster/control/follow.h"
 #include "cluster/control/task.h"
-#include "kube/worker.h"
+#include "cluster/store/follow.h"
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
+#include "kube/worker.h"
 #include "meta/time.h"
 
 #define EXPIRY_USER "system:apiserver"
@@ -34,7 +34,7 @@ struct expiry {
 	struct loop_timer *timer;
 	struct api *api;
 	struct worker *worker;
-	struct follow *follow;
+	struct subscription *following;
 };
 
 static void
@@ -147,8 +147,7 @@ expiry_start(struct context *context)
 		.arg = x,
 	});
 	x->reading = true;
-	x->follow =
-		follow_new(context->config.store, "", "events", on_event, x);
+	x->following = follow(context->config.store, "", "events", on_event, x);
 	x->reading = false;
 	plan(x);
 	return x;
@@ -160,7 +159,7 @@ expiry_stop(void *state)
 	struct expiry *x = state;
 
 	api_close(x->api);
-	follow_free(x->follow);
+	unsubscribe(x->following);
 	worker_free(x->worker);
 	api_free(x->api);
 	loop_timer_free(x->timer);

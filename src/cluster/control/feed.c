@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
-#include "cluster/control/follow.h"
 #include "cluster/control/view.h"
+#include "cluster/store/follow.h"
 #include "cluster/store/object.h"
 
 #define LISTENERS_MAX 16
@@ -25,7 +25,7 @@ static const struct {
 struct source {
 	struct feed *feed;
 	enum feed_what what;
-	struct follow *follow;
+	struct subscription *following;
 };
 
 struct feed {
@@ -150,9 +150,9 @@ feed_start(struct feed *feed)
 
 		source->feed = feed;
 		source->what = (enum feed_what)what;
-		source->follow =
-			follow_new(feed->store, resources[what].group,
-				   resources[what].resource, on_event, source);
+		source->following =
+			follow(feed->store, resources[what].group,
+			       resources[what].resource, on_event, source);
 	}
 }
 
@@ -162,6 +162,6 @@ feed_free(struct feed *feed)
 	if (feed == NULL)
 		return;
 	for (int what = 0; what < FEED_WHAT_COUNT; what++)
-		follow_free(feed->sources[what].follow);
+		unsubscribe(feed->sources[what].following);
 	free(feed);
 }

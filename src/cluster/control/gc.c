@@ -24,14 +24,14 @@
 #include "base/scan.h"
 #include "cluster/control/api.h"
 #include "cluster/control/context.h"
-#include "cluster/control/follow.h"
 #include "cluster/control/graph.h"
 #include "cluster/control/task.h"
-#include "kube/worker.h"
 #include "cluster/kinds/kind.h"
 #include "cluster/kinds/registry.h"
+#include "cluster/store/follow.h"
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
+#include "kube/worker.h"
 
 #define GC_USER "system:serviceaccount:kube-system:generic-garbage-collector"
 #define FOREGROUND "foregroundDeletion"
@@ -47,7 +47,7 @@ struct gc {
 	struct api *api;
 	struct worker *worker;
 	struct graph *graph;
-	struct follow *follow;
+	struct subscription *following;
 };
 
 static json_t *
@@ -479,7 +479,7 @@ gc_start(struct context *context)
 	});
 	/* What is not yet durable comes twice, which does no harm. */
 	registry_each(gc->registry, read_kind, gc);
-	gc->follow = follow_new(gc->store, NULL, NULL, on_event, gc);
+	gc->following = follow_changes(gc->store, NULL, on_event, gc);
 	return gc;
 }
 
@@ -489,7 +489,7 @@ gc_stop(void *state)
 	struct gc *gc = state;
 
 	api_close(gc->api);
-	follow_free(gc->follow);
+	unsubscribe(gc->following);
 	worker_free(gc->worker);
 	api_free(gc->api);
 	graph_free(gc->graph);

@@ -22,14 +22,14 @@
 #include "cluster/control/api.h"
 #include "cluster/control/context.h"
 #include "cluster/control/feed.h"
-#include "cluster/control/follow.h"
 #include "cluster/control/nsstatus.h"
 #include "cluster/control/purge.h"
 #include "cluster/control/task.h"
-#include "kube/worker.h"
 #include "cluster/kinds/kind.h"
 #include "cluster/kinds/registry.h"
+#include "cluster/store/follow.h"
 #include "cluster/store/object.h"
+#include "kube/worker.h"
 #include "meta/time.h"
 
 #define NAMESPACE_USER "system:serviceaccount:kube-system:namespace-controller"
@@ -58,7 +58,7 @@ struct namespaces {
 	struct registry *registry;
 	struct api *api;
 	struct worker *worker;
-	struct follow *follow;
+	struct subscription *following;
 	struct map endings;
 };
 
@@ -366,7 +366,7 @@ namespaces_start(struct context *context)
 		.work = work,
 		.arg = n,
 	});
-	n->follow = follow_new(n->store, NULL, NULL, on_event, n);
+	n->following = follow_changes(n->store, NULL, on_event, n);
 	feed_listen(context->feed, on_change, n);
 	return n;
 }
@@ -378,7 +378,7 @@ namespaces_stop(void *state)
 	struct map_node *node;
 
 	api_close(n->api);
-	follow_free(n->follow);
+	unsubscribe(n->following);
 	worker_free(n->worker);
 	api_free(n->api);
 	while ((node = map_next(&n->endings, NULL)) != NULL)

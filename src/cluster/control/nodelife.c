@@ -20,13 +20,13 @@
 #include "cluster/control/context.h"
 #include "cluster/control/deadlines.h"
 #include "cluster/control/feed.h"
-#include "cluster/control/follow.h"
 #include "cluster/control/nodehealth.h"
 #include "cluster/control/recorder.h"
 #include "cluster/control/task.h"
 #include "cluster/control/view.h"
-#include "kube/worker.h"
+#include "cluster/store/follow.h"
 #include "cluster/store/object.h"
+#include "kube/worker.h"
 #include "meta/time.h"
 
 #define NODELIFE_USER "system:serviceaccount:kube-system:node-controller"
@@ -52,7 +52,7 @@ struct nodelife {
 	struct api *api;
 	struct events *recorder;
 	struct worker *worker;
-	struct follow *leases;
+	struct subscription *leases;
 };
 
 static struct watched *
@@ -315,8 +315,8 @@ nodelife_start(struct context *context)
 		.work = work,
 		.arg = l,
 	});
-	l->leases = follow_new(l->store, "coordination.k8s.io", "leases",
-			       on_lease, l);
+	l->leases =
+		follow(l->store, "coordination.k8s.io", "leases", on_lease, l);
 	feed_listen(context->feed, on_change, l);
 	return l;
 }
@@ -328,7 +328,7 @@ nodelife_stop(void *state)
 	struct map_node *node = map_next(&l->nodes, NULL);
 
 	api_close(l->api);
-	follow_free(l->leases);
+	unsubscribe(l->leases);
 	worker_free(l->worker);
 	events_free(l->recorder);
 	api_free(l->api);

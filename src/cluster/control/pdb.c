@@ -19,12 +19,12 @@
 #include "cluster/control/budget.h"
 #include "cluster/control/context.h"
 #include "cluster/control/feed.h"
-#include "cluster/control/follow.h"
 #include "cluster/control/task.h"
 #include "cluster/control/terms.h"
 #include "cluster/control/view.h"
-#include "kube/worker.h"
+#include "cluster/store/follow.h"
 #include "cluster/store/object.h"
+#include "kube/worker.h"
 #include "meta/selector.h"
 #include "meta/status.h"
 #include "meta/time.h"
@@ -58,7 +58,7 @@ struct pdbs {
 	struct map buckets;
 	struct api *api;
 	struct worker *worker;
-	struct follow *follow;
+	struct subscription *following;
 };
 
 static struct pdb *
@@ -437,7 +437,7 @@ pdb_start(struct context *context)
 		.work = work,
 		.arg = p,
 	});
-	p->follow = follow_new(p->store, GROUP, RESOURCE, on_budget, p);
+	p->following = follow(p->store, GROUP, RESOURCE, on_budget, p);
 	feed_listen(context->feed, on_change, p);
 	return p;
 }
@@ -449,7 +449,7 @@ pdb_stop(void *state)
 	struct map_node *node = map_next(&p->all, NULL);
 
 	api_close(p->api);
-	follow_free(p->follow);
+	unsubscribe(p->following);
 	worker_free(p->worker);
 	api_free(p->api);
 	while (node != NULL) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "cluster/store/follow.h"
 #include "cluster/store/teststore.h"
 
 static void
@@ -45,6 +46,31 @@ test_history_comes_first(void **state)
 	assert_int_equal(world_settle(w), 0);
 	assert_tape(&tape, "ADDED a/y=4@4 ");
 	unsubscribe(s);
+}
+
+static void
+test_following_begins_with_what_is_there(void **state)
+{
+	struct world *w = *state;
+	struct tape tape = TAPE_INIT, changes = TAPE_INIT;
+	struct subscription *s, *c;
+
+	world_put(w, w->pods, "a", "x", "1");
+	world_put(w, w->nodes, "", "n", "2");
+	world_put(w, w->pods, "a", "x", "3");
+	assert_int_equal(world_settle(w), 0);
+	/* Neither is durable yet: they come later, and once. */
+	world_put(w, w->pods, "a", "x", "4");
+	world_put(w, w->pods, "a", "y", "5");
+	s = follow(w->store, "", "pods", tape_event, &tape);
+	c = follow_changes(w->store, NULL, tape_event, &changes);
+	assert_tape(&tape, "ADDED a/x=3@3 ");
+	assert_tape(&changes, "");
+	assert_int_equal(world_settle(w), 0);
+	assert_tape(&tape, "MODIFIED a/x=4@4(3) ADDED a/y=5@5 ");
+	assert_tape(&changes, "MODIFIED a/x=4@4(3) ADDED a/y=5@5 ");
+	unsubscribe(s);
+	unsubscribe(c);
 }
 
 static void
@@ -288,6 +314,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_events_come_when_they_are_durable),
 		TEST(test_history_comes_first),
+		TEST(test_following_begins_with_what_is_there),
 		TEST(test_a_subscription_to_all_gets_all_in_order),
 		TEST(test_a_future_revision_is_waited_for),
 		TEST(test_a_subscription_resumes_over_a_restart),

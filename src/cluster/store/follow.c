@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/auth/follow.h"
+#include "cluster/store/follow.h"
 
 #include <stdlib.h>
 
 #include "base/err.h"
 #include "cluster/store/object.h"
-#include "cluster/store/store.h"
+
+struct subscription *
+follow_changes(struct store *store, struct collection *c, follow_fn *fn,
+	       void *arg)
+{
+	bool too_old; /* never: the newest durable state is always known */
+
+	return subscribe(store, c, store_durable_rv(store), fn, arg, &too_old);
+}
 
 struct subscription *
 follow(struct store *store, const char *group, const char *resource,
-       void (*fn)(const struct event *event, void *arg), void *arg)
+       follow_fn *fn, void *arg)
 {
 	struct collection *c = store_collection(store, group, resource);
 	uint64_t rv = store_durable_rv(store);
