@@ -17,10 +17,14 @@ import ssl
 import subprocess
 import tempfile
 import threading
+import types
 import urllib.parse
 
 ADMISSION = "admissionregistration.k8s.io/v1"
 LABEL = "kubernetes.io/metadata.name"
+# The server's certificate is for this service too.
+SERVICE = "conformance-callbacks"
+SERVICE_NAMESPACE = "default"
 
 
 class Request:
@@ -49,6 +53,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         request = Request(self, self.rfile.read(length))
         code, answer = self.server.callbacks.handle(request)
         kind = "application/json"
+        if isinstance(answer, types.GeneratorType):
+            self.stream(code, answer)
+            return
         if isinstance(answer, str):
             data, kind = answer.encode(), "text/plain"
         else:
@@ -58,6 +65,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+    def stream(self, code, lines):
+        """Sends each line when it is there."""
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for line in lines:
+            data = json.dumps(line).encode() + b"\n"
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+        self.wfile.write(b"0\r\n\r\n")
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any
 
@@ -102,7 +120,7 @@ class Callbacks:
 
     def _certificate(self):
         """Its own issuer; for the address, and for any service."""
-        names = f"IP:{self.address},DNS:localhost,DNS:callbacks.test.svc"
+        names = f"IP:{self.address},DNS:{SERVICE}.{SERVICE_NAMESPACE}.svc"
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
              "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
@@ -120,7 +138,10 @@ class Callbacks:
             self.answers = {"/allow": lambda request: (200, review(request))}
 
     def answer(self, path, function):
-        """function(request) gives (code, JSON or text)."""
+        """function(request) gives a code, and JSON, text, or a generator.
+
+        What a generator yields is sent piece by piece.
+        """
         with self.lock:
             self.answers[path] = function
 

@@ -2,6 +2,7 @@
 """API groups that another server serves."""
 
 import json
+import threading
 
 import pytest
 
@@ -95,6 +96,28 @@ def test_bodies_are_passed_on(api, ns, callbacks, served, group):
         "length": len(request.json()["how"]), "method": request.method}))
     assert api.expect(202, "PUT", where, body) == {"length": 100000,
                                                    "method": "PUT"}
+
+
+def test_streams_are_passed_on(api, ns, callbacks, served, group):
+    where = path_of(f"{group}/v1", "things", ns)
+    go_on = threading.Event()
+
+    def events(request):
+        assert request.query["watch"] == "true"
+        yield {"type": "ADDED", "object": {"metadata": {"name": "one"}}}
+        go_on.wait(30)
+        yield {"type": "ADDED", "object": {"metadata": {"name": "two"}}}
+
+    callbacks.answer(where, lambda request: (200, events(request)))
+    try:
+        with api.watch(where) as watch:
+            # It comes before the rest has been written.
+            assert watch.next()["object"]["metadata"]["name"] == "one"
+            go_on.set()
+            assert watch.next()["object"]["metadata"]["name"] == "two"
+            assert watch.next() is None
+    finally:
+        go_on.set()
 
 
 def test_failures_are_passed_on(api, ns, callbacks, served, group):

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from callbacks import ADMISSION, review
+from callbacks import ADMISSION, SERVICE, SERVICE_NAMESPACE, review
 from kubeapi import has_vanished, path_of, wait_for
 from objects import configmap
 
@@ -345,6 +345,21 @@ def test_slow_hooks_time_out(api, ns, callbacks, install):
         api.create(configmaps(ns), configmap("b", labels={"strict": "no"}))
     finally:
         go_on.set()
+
+
+def test_a_service_may_answer(api, ns, callbacks, install, removed_later):
+    removed_later(path_of("v1", "services", SERVICE_NAMESPACE, SERVICE))
+    api.create(path_of("v1", "services", SERVICE_NAMESPACE), {
+        "metadata": {"name": SERVICE}, "spec": {
+            "type": "ExternalName", "externalName": callbacks.address}})
+    hook = callbacks.hook("service", ns)
+    hook["clientConfig"] = {
+        "caBundle": callbacks.ca,
+        "service": {"name": SERVICE, "namespace": SERVICE_NAMESPACE,
+                    "port": callbacks.port, "path": "/allow/service"}}
+    install(VALIDATING, hook)
+    api.create(configmaps(ns), configmap("a"))
+    assert len(callbacks.calls("/allow/service")) == 1
 
 
 def test_the_certificate_is_checked(api, ns, callbacks, install):
