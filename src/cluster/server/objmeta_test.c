@@ -9,9 +9,14 @@
 #include "meta/causes.h"
 #include "meta/status.h"
 
-static const struct kind namespaced = { .group = "kubevirt.io",
-					.plural = "virtualmachines",
-					.kind = "VirtualMachine",
+/* A kind owns its texts. */
+static char group[] = "kubevirt.io";
+static char plural[] = "virtualmachines";
+static char kind_name[] = "VirtualMachine";
+
+static const struct kind namespaced = { .group = group,
+					.plural = plural,
+					.kind = kind_name,
 					.namespaced = true,
 					.has_generation = true };
 
