@@ -59,6 +59,8 @@
 	"descheduler.alpha.kubernetes.io/eviction-in-progress"
 #define ANNOTATION_NETWORKS "k8s.v1.cni.cncf.io/networks"
 #define ANNOTATION_NETWORK_STATUS "k8s.v1.cni.cncf.io/network-status"
+#define ANNOTATION_DEFAULT_NETWORK "v1.multus-cni.io/default-network"
+#define ANNOTATION_VM_GENERATION "kubevirt.io/vm-generation"
 
 /* Annotations of migrations. */
 #define ANNOTATION_EVACUATION "kubevirt.io/evacuationMigration"
@@ -159,5 +161,6 @@
 #define GATE_STALL_DETECTION "MigrationStallDetection"
 #define GATE_DOWNTIME_TUNING "MigrationDowntimeTuning"
 #define GATE_NODE_RESTRICTION "NodeRestriction"
+#define GATE_ROOT "Root" /* machines run as root */
 
 #endif
