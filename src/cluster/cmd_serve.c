@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/fdlimit.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -121,6 +122,7 @@ serve(const struct serve_options *options, struct err *err)
 	struct home home;
 	int r = -1;
 
+	fdlimit_raise();
 	if (home_open(options->dir, &home, err) == -1)
 		return -1;
 	if (listen_open(options->listen, home.address, (uint16_t)home.port,

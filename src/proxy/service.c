@@ -5,12 +5,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/fdlimit.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -22,18 +22,6 @@
 #include "version.h"
 
 #define US_PER_MS 1000ULL
-
-/* Every stream takes two descriptors, and a pipe's two while it is busy. */
-static void
-raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
 
 static int
 start_opener(struct service *service, const struct service_config *config,
@@ -208,7 +196,8 @@ prepare(struct service *service, const struct service_config *config,
 			   err) == -1 ||
 	    sandbox_check_user(settings->user, &service->sandbox, err) == -1)
 		return -1;
-	raise_descriptor_limit();
+	/* Every stream takes two descriptors, and a pipe's two while busy. */
+	fdlimit_raise();
 	if (start_opener(service, config, err) == -1 ||
 	    creds_load(&settings->creds, service->proxy.opener,
 		       &service->proxy.creds, err) == -1)

@@ -2,6 +2,7 @@
 """ferry-cluster where requests meet: webhooks that answer anything, writes
 that race, deletions in bulk, and a server that stops in the middle."""
 
+import resource
 import signal
 import threading
 
@@ -135,6 +136,11 @@ def test_a_dry_run_finalizes_nothing(cluster):
     api.put("/api/v1/namespaces/x/finalize?dryRun=All", made)
     assert api.get("/api/v1/namespaces/x")["spec"] == \
         {"finalizers": ["kubernetes"]}
+
+
+def test_it_takes_as_many_descriptors_as_it_may_have(cluster):
+    soft, hard = resource.prlimit(cluster.popen.pid, resource.RLIMIT_NOFILE)
+    assert soft == hard
 
 
 def in_parallel(cluster, count, work):
