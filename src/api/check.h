@@ -84,8 +84,9 @@ int vm_check(const json_t *old_object, const json_t *new_object,
 	     const struct check_user *user,
 	     const struct kubevirt_config *config, struct status *st);
 
-int policy_check(const json_t *object, const struct kubevirt_config *config,
-		 struct status *st);
+/* The same. */
+int policy_check(const json_t *old_object, const json_t *new_object,
+		 const struct kubevirt_config *config, struct status *st);
 
 /* old_object is NULL for a new one. */
 int kubevirt_check(const json_t *old_object, const json_t *new_object,

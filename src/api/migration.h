@@ -53,7 +53,9 @@ enum migration_priority {
 	PRIORITY_COUNT,
 };
 
+/* "" for unset. Unknown texts are PRIORITY_UNSET. */
 const char *migration_priority_name(enum migration_priority priority);
+enum migration_priority migration_priority_parse(const char *text);
 
 enum abort_status {
 	ABORT_NONE,
@@ -108,8 +110,7 @@ struct migration_state {
 	char *text;
 };
 
-/* NULL with *err untouched for what is missing or null: use it only behind
- * js_obj_at(). Ports beyond MIGRATION_PORTS_MAX, or that are none, fail. */
+/* Fails for ports that are none, or more than MIGRATION_PORTS_MAX. */
 struct migration_state *migration_state_decode(const json_t *obj,
 					       struct err *err);
 void migration_state_free(struct migration_state *state); /* NULL is fine */

@@ -10,7 +10,8 @@
  * is none. Views stay small, since there are thousands of them: what only one
  * place needs, and rarely, is read again from the API when it does.
  *
- * Decoding fails for what has no name, and for members that matter and have no
+ * Decoding fails for what has no name (nor generateName, as before admission,
+ * when the name is ""), and for members that matter and have no
  * meaning; everything else is left to the schema, and what is of another type
  * counts as missing. In all views x_decode() returns NULL when it fails,
  * x_free() takes NULL, and x_unref() is for AUTO().

@@ -21,6 +21,7 @@
 #define VMI_VOLUMES_MAX 256
 #define VMI_PODS_MAX 256
 #define VMI_NETWORKS_MAX 256
+#define VMI_VCPUS_MAX 4096
 
 enum vmi_phase {
 	VMI_UNSET,

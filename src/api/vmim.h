@@ -27,8 +27,9 @@ struct vmim {
 	char *send_to_id, *send_to_url; /* "" for none */
 	char *receive_id;
 	/* metadata */
-	char *vmi_label;       /* label vmi-name */
-	char *evacuation_node; /* "" for none */
+	char *vmi_label; /* label vmi-name */
+	bool evacuation;
+	char *evacuation_node; /* that it leaves; "" for none */
 	bool workload_update;
 	bool ignores_backoff;
 	bool has_finalizer;
