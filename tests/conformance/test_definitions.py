@@ -73,7 +73,7 @@ def test_wrong_definitions_are_refused(api, group, removed_later, change,
 
 
 def test_names_cannot_be_taken_twice(api, define, group):
-    define(definition(group, "gizmos", "Gizmo", ANYTHING))
+    first = define(definition(group, "gizmos", "Gizmo", ANYTHING))
     body = definition(group, "gadgets", "Gizmo", ANYTHING)
     path = path_of(CRD_API, "customresourcedefinitions",
                    name=f"gadgets.{group}")
@@ -87,6 +87,9 @@ def test_names_cannot_be_taken_twice(api, define, group):
         assert now["Established"] == "False"
         assert api.request("GET", path_of(f"{group}/v1", "gadgets")).code \
             == 404
+        api.delete(first.definition_path)
+        wait_for("the names to be free", lambda: conditions(
+            api.get(path))["Established"] == "True")
     finally:
         api.delete(path)
         wait_gone(api, path)

@@ -3,7 +3,7 @@
 /*
  * CustomResourceDefinitions: one that is deleted takes its objects along. It
  * got a finalizer when it was deleted, waits until they are gone, and only
- * then goes itself.
+ * then goes itself. Then another may have the names that it had.
  */
 
 #include <stdlib.h>
@@ -161,6 +161,17 @@ empty(struct definitions *d, struct ending *ending, struct task *task,
 		worker_add_after(d->worker, task->key, LOOK_MS);
 }
 
+/* The server judges the names with each write, even one that says nothing. */
+static void
+judge_again(struct task *task, const json_t *crd)
+{
+	const json_t *accepted = js_find(js_at(crd, "status.conditions"),
+					 "type", "NamesAccepted");
+
+	if (strcmp(js_str_at(accepted, "status"), "False") == 0)
+		patch(task, crd, "", json_object());
+}
+
 static void
 work(const char *name, void *arg)
 {
@@ -177,9 +188,29 @@ work(const char *name, void *arg)
 	}
 	crd = object_json(obj);
 	task = task_new(d->worker, d->api, name);
-	if (obj->deleting && ending != NULL)
+	if (!obj->deleting)
+		judge_again(task, crd);
+	else if (ending != NULL)
 		empty(d, ending, task, crd);
 	task_close(task);
+}
+
+/* The names of one that is gone may be what others of its group wait for. */
+static void
+look_at_group(struct definitions *d, const char *name)
+{
+	const char *group = strchr(name, '.');
+	struct object **list;
+	size_t count = store_list(store_collection(d->store, GROUP, RESOURCE),
+				  NULL, NULL, 0, &list);
+
+	for (size_t i = 0; i < count && group != NULL; i++) {
+		const char *other = strchr(list[i]->name, '.');
+
+		if (other != NULL && strcmp(other, group) == 0)
+			worker_add(d->worker, list[i]->name);
+	}
+	objects_unref(list, count);
 }
 
 static void
@@ -192,6 +223,7 @@ on_definition(const struct event *event, void *arg)
 	if (event->type == EVENT_DELETED) {
 		if (ending != NULL)
 			forget(d, ending);
+		look_at_group(d, name);
 		return;
 	}
 	if (event->object->deleting && ending == NULL) {
