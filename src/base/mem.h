@@ -13,11 +13,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-void *xmalloc0(size_t size);
-void *xcalloc(size_t count, size_t size);
-void *xrealloc(void *p, size_t size);
-char *xstrdup(const char *s);
-char *xstrndup(const char *s, size_t max);
+void *xmalloc0(size_t size) __attribute__((returns_nonnull));
+void *xcalloc(size_t count, size_t size) __attribute__((returns_nonnull));
+void *xrealloc(void *p, size_t size) __attribute__((returns_nonnull));
+char *xstrdup(const char *s) __attribute__((returns_nonnull));
+char *xstrndup(const char *s, size_t max) __attribute__((returns_nonnull));
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *xvasprintf(const char *fmt, va_list ap)
 	__attribute__((format(printf, 1, 0)));
