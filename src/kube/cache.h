@@ -78,7 +78,7 @@ typedef void cache_changed_fn(const struct cache_object *old,
 			      const struct cache_object *new_object, void *arg);
 
 /* Takes over an object as it is now and tells changed, if it is not NULL. */
-enum cache_change cache_put(struct cache *cache, json_t *object,
+enum cache_change cache_put(struct cache *cache, json_t *json,
 			    cache_changed_fn *changed, void *arg);
 /* False when it is not there. */
 bool cache_remove(struct cache *cache, const char *ns, const char *name,

@@ -351,7 +351,8 @@ on_open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 		      address->protocol);
 }
 
-/* Right before the request is sent; a second time if that did not work. */
+/* Right before the request is sent; a second time if that did not work. The
+ * parameters are libcurl's. NOLINTBEGIN(readability-non-const-parameter) */
 static int
 on_request(void *arg, char *remote, char *local, int remote_port,
 	   int local_port)
@@ -367,6 +368,7 @@ on_request(void *arg, char *remote, char *local, int remote_port,
 	x->sent = true;
 	return CURL_PREREQFUNC_OK;
 }
+/* NOLINTEND(readability-non-const-parameter) */
 
 static void
 set_callbacks(struct fetch *x)

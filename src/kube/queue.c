@@ -41,6 +41,7 @@ struct group {
 
 /* All groups of a priority; gone when there are none. */
 struct level {
+	TAILQ_ENTRY(level) entry;
 	int priority;
 	struct map groups;
 	TAILQ_HEAD(, group) turns;
@@ -54,8 +55,7 @@ struct queue {
 	struct queue_options options;
 	struct map all;
 	struct heap delayed;
-	struct level **levels; /* the highest first */
-	size_t level_count;
+	TAILQ_HEAD(, level) levels; /* the highest first */
 	struct queue_stats stats;
 };
 
@@ -70,6 +70,7 @@ queue_new(const struct queue_options *options)
 {
 	struct queue *q = xmalloc0(sizeof(*q));
 
+	TAILQ_INIT(&q->levels);
 	if (options != NULL)
 		q->options = *options;
 	if (q->options.pause_min_ms == 0)
@@ -82,35 +83,27 @@ queue_new(const struct queue_options *options)
 static struct level *
 find_or_make_level(struct queue *q, int priority)
 {
+	struct level *after = TAILQ_FIRST(&q->levels);
 	struct level *level;
-	size_t i = 0;
 
-	while (i < q->level_count && q->levels[i]->priority > priority)
-		i++;
-	if (i < q->level_count && q->levels[i]->priority == priority)
-		return q->levels[i];
+	while (after != NULL && after->priority > priority)
+		after = TAILQ_NEXT(after, entry);
+	if (after != NULL && after->priority == priority)
+		return after;
 	level = xmalloc0(sizeof(*level));
 	level->priority = priority;
 	TAILQ_INIT(&level->turns);
-	q->levels = xrealloc((void *)q->levels,
-			     (q->level_count + 1) * sizeof(*q->levels));
-	memmove((void *)(q->levels + i + 1), (void *)(q->levels + i),
-		(q->level_count - i) * sizeof(*q->levels));
-	q->levels[i] = level;
-	q->level_count++;
+	if (after != NULL)
+		TAILQ_INSERT_BEFORE(after, level, entry);
+	else
+		TAILQ_INSERT_TAIL(&q->levels, level, entry);
 	return level;
 }
 
 static void
 drop_level(struct queue *q, struct level *level)
 {
-	size_t i = 0;
-
-	while (q->levels[i] != level)
-		i++;
-	q->level_count--;
-	memmove((void *)(q->levels + i), (void *)(q->levels + i + 1),
-		(q->level_count - i) * sizeof(*q->levels));
+	TAILQ_REMOVE(&q->levels, level, entry);
 	map_done(&level->groups);
 	free(level);
 }
@@ -186,7 +179,6 @@ queue_free(struct queue *q)
 		item_free(q, item_of(node));
 	map_done(&q->all);
 	heap_done(&q->delayed);
-	free((void *)q->levels);
 	free(q);
 }
 
@@ -291,9 +283,9 @@ queue_take(struct queue *q, uint64_t now_ms)
 	struct item *item;
 
 	wake_due(q, now_ms);
-	if (q->level_count == 0)
+	level = TAILQ_FIRST(&q->levels);
+	if (level == NULL)
 		return NULL;
-	level = q->levels[0];
 	group = TAILQ_FIRST(&level->turns);
 	item = TAILQ_FIRST(&group->items);
 	/* The next turn is that of another group. */
@@ -362,7 +354,7 @@ queue_due(const struct queue *q)
 {
 	const struct heap_node *due = heap_first(&q->delayed);
 
-	if (q->level_count > 0)
+	if (!TAILQ_EMPTY(&q->levels))
 		return 0;
 	return due == NULL ? QUEUE_NEVER : due->key;
 }
