@@ -4,8 +4,8 @@
  * watch - streams of changes.
  *
  * A watch has no queue of its own. While the client takes what it is sent,
- * events go straight from the store to its connection; when more than
- * WATCH_HIGH bytes pile up there, the watch lets go of the store, remembers the
+ * events go straight from the store to its connection; when more than its share
+ * of bytes piles up there, the watch lets go of the store, remembers the
  * revision it came to, and takes up again from the store's history when the
  * client has caught up. Who is so slow that the history has gone on without
  * him gets 410 and has to list again, as everywhere in Kubernetes.
@@ -34,8 +34,10 @@
 #include "cluster/store/store.h"
 #include "http/server.h"
 
-#define WATCH_HIGH (1024U * 1024)
-#define WATCH_LOW (256U * 1024)
+/* How far a client may be behind: its share of a sum, within bounds. */
+#define WATCH_BEHIND_ALL (64UL * 1024 * 1024)
+#define WATCH_BEHIND_MIN (32UL * 1024)
+#define WATCH_BEHIND_MAX (1024UL * 1024)
 #define WATCH_BOOKMARK_S 60
 /* Without timeoutSeconds: somewhere from this to twice this. */
 #define WATCH_TIMEOUT_S 1800
@@ -236,15 +238,33 @@ send_left(struct watch *watch, const struct event *event)
 
 static void resume(struct http_request *request, void *arg);
 
+/* Many that do not read must not cost more than a few that do not. */
+static size_t
+high_mark(const struct watches *all)
+{
+	size_t share = WATCH_BEHIND_ALL / (all->stats.running + 1);
+
+	if (share > WATCH_BEHIND_MAX)
+		return WATCH_BEHIND_MAX;
+	return share < WATCH_BEHIND_MIN ? WATCH_BEHIND_MIN : share;
+}
+
+static bool
+has_fallen_behind(const struct watch *watch)
+{
+	return http_stream_backlog(watch->http) > high_mark(watch->all);
+}
+
 /* Lets go of the store until the client has taken what is there. */
 static bool
 is_behind(struct watch *watch)
 {
-	if (http_stream_backlog(watch->http) <= WATCH_HIGH)
+	if (!has_fallen_behind(watch))
 		return false;
 	unsubscribe(watch->subscription);
 	watch->subscription = NULL;
-	http_stream_on_drain(watch->http, WATCH_LOW, resume, watch);
+	http_stream_on_drain(watch->http, high_mark(watch->all) / 4, resume,
+			     watch);
 	return true;
 }
 
@@ -266,8 +286,7 @@ on_event(const struct event *event, void *arg)
 	if (event->rv <= watch->rv || http_is_gone(watch->http))
 		return;
 	/* Too much of the history at once: the rest when this is taken. */
-	if (watch->subscription == NULL &&
-	    http_stream_backlog(watch->http) > WATCH_HIGH)
+	if (watch->subscription == NULL && has_fallen_behind(watch))
 		return;
 	watch->rv = event->rv;
 	if (!is_in_namespace(watch, event->object))
