@@ -94,6 +94,7 @@ kube_client_new(const struct kube_client_options *o)
 	c->burst = or_default(o->burst, KUBE_BURST_DEFAULT);
 	c->in_flight = or_default(o->in_flight, KUBE_IN_FLIGHT_DEFAULT);
 	c->timeout_ms = or_default(o->timeout_ms, KUBE_TIMEOUT_MS_DEFAULT);
+	c->body_max = o->body_max != 0 ? o->body_max : KUBE_BODY_MAX;
 	c->may_write = o->may_write;
 	c->may_write_arg = o->may_write_arg;
 	TAILQ_INIT(&c->waiting);
@@ -425,7 +426,7 @@ launch(struct kube_call *call)
 	wire.fetch.url = call->url;
 	wire.fetch.body = call->body;
 	wire.fetch.body_len = call->body != NULL ? strlen(call->body) : 0;
-	wire.fetch.body_max = KUBE_BODY_MAX;
+	wire.fetch.body_max = c->body_max;
 	wire.fetch.once = !call->repeatable;
 	/* 0 would mean for ever. */
 	wire.fetch.timeout_ms = (unsigned)left_ms(call) + 1;

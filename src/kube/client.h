@@ -56,6 +56,7 @@ struct kube_client_options {
 	unsigned burst;
 	unsigned in_flight;
 	unsigned timeout_ms;
+	size_t body_max; /* bytes of an answer: KUBE_BODY_MAX */
 	/*
 	 * Asked right before a write is sent, each time; false fails the write
 	 * (status 409). A leader's word that it still is one. NULL: always.
@@ -114,7 +115,7 @@ struct kube_result {
 	/* The object or list; NULL when it failed, or the body is no JSON.
 	 * Borrowed: whoever keeps it takes a reference. */
 	json_t *answer;
-	bool too_large; /* the answer was longer than KUBE_BODY_MAX */
+	bool too_large; /* the answer was longer than body_max */
 };
 
 typedef void kube_done_fn(const struct kube_result *result, void *arg);

@@ -29,6 +29,7 @@ struct kube_client {
 	unsigned burst;
 	unsigned in_flight;
 	unsigned timeout_ms;
+	size_t body_max;
 	bool (*may_write)(void *arg);
 	void *may_write_arg;
 

@@ -318,6 +318,34 @@ test_pages_that_took_too_long_are_listed_anew_and_at_once(void **state)
 }
 
 static void
+test_pages_that_are_too_large_are_asked_for_in_smaller_ones(void **state)
+{
+	struct kube_client_options options = { .body_max = 300 };
+	struct informer_config config = { .resource = kube_pods };
+	struct kube_client *small = testapi_client(&api, &options);
+	struct informer *other;
+
+	(void)state;
+	config.client = small;
+	config.page = 2;
+	other = informer_new(&config);
+	informer_add_handler(other, &handler);
+	reply("GET " PODS "?limit=2",
+	      LIST("10", "",
+		   POD("a", "u1", "3") "," POD("b", "u2",
+					       "4") "," POD("c", "u3", "5")));
+	reply("GET " PODS "?limit=1", LIST("10", "t", POD("a", "u1", "3")));
+	reply("GET " PODS "?limit=1&continue=t",
+	      LIST("10", "", POD("b", "u2", "4")));
+	stream("GET " PODS "?watch=true", "");
+	informer_start(other);
+	testapi_until_count(&api, &api.handled, 4);
+	assert_string_equal(story, "added a 3\nadded b 4\n");
+	informer_free(other);
+	kube_client_free(small);
+}
+
+static void
 test_a_server_that_is_away_at_first_is_waited_for(void **state)
 {
 	(void)state;
@@ -417,6 +445,7 @@ main(void)
 		TEST(test_a_server_that_always_says_410_is_not_asked_without_pause),
 		TEST(test_pages_are_one_list),
 		TEST(test_pages_that_took_too_long_are_listed_anew_and_at_once),
+		TEST(test_pages_that_are_too_large_are_asked_for_in_smaller_ones),
 		TEST(test_a_server_that_is_away_at_first_is_waited_for),
 		TEST(test_a_list_that_breaks_off_deletes_nothing),
 		TEST(test_who_comes_late_is_told_what_is_there),
