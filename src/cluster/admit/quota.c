@@ -50,8 +50,10 @@ struct share {
  * lives until it is called and quota_free() only cuts it off.
  */
 struct wait {
-	struct quota *quota;
-	uint64_t number; /* of the last reservation it stands for */
+	struct quota *quota; /* NULL once that is gone */
+	uint64_t number;     /* of the last reservation it stands for; 0: it
+			      * stands for what was counted */
+	struct wait *prev, *next;
 };
 
 struct quota {
@@ -64,8 +66,9 @@ struct quota {
 	struct reservation *first; /* by revision */
 	struct reservation **last;
 	uint64_t number;
-	struct wait *wait;             /* NULL: nobody waits */
-	struct loop_timer *wait_timer; /* starts one, after the write */
+	struct wait *waits;
+	bool waiting;                  /* one stands for reservations */
+	struct loop_timer *wait_timer; /* starts that, after the write */
 	struct loop_timer *status_timer;
 	uint64_t status_not_before_ms;
 };
@@ -189,8 +192,36 @@ mark_dirty(struct quota *quota, struct tally *tally)
 static void
 start_wait(struct quota *quota)
 {
-	if (quota->wait == NULL && !loop_timer_running(quota->wait_timer))
+	if (!quota->waiting && !loop_timer_running(quota->wait_timer))
 		loop_timer_start(quota->wait_timer, 0);
+}
+
+static void on_durable(const struct err *err, void *arg);
+
+/* For all that was written before; may call back from inside. */
+static void
+wait_for_disk(struct quota *quota, uint64_t number)
+{
+	struct wait *wait = xmalloc0(sizeof(*wait));
+
+	wait->quota = quota;
+	wait->number = number;
+	wait->next = quota->waits;
+	if (wait->next != NULL)
+		wait->next->prev = wait;
+	quota->waits = wait;
+	store_when_durable(quota->store, on_durable, wait);
+}
+
+static void
+wait_remove(struct wait *wait)
+{
+	if (wait->prev != NULL)
+		wait->prev->next = wait->next;
+	else
+		wait->quota->waits = wait->next;
+	if (wait->next != NULL)
+		wait->next->prev = wait->prev;
 }
 
 /* What is not on disk yet is counted too; if it is lost, this is repeated. */
@@ -201,7 +232,7 @@ count(struct quota *quota, struct tally *tally)
 	tally_count(tally, quota->store, quota->registry);
 	mark_dirty(quota, tally);
 	if (store_rv(quota->store) > store_durable_rv(quota->store))
-		start_wait(quota);
+		wait_for_disk(quota, 0);
 }
 
 static void
@@ -288,10 +319,13 @@ on_durable(const struct err *err, void *arg)
 	struct quota *quota = wait->quota;
 	uint64_t number = wait->number;
 
+	if (quota != NULL)
+		wait_remove(wait);
 	free(wait);
 	if (quota == NULL)
 		return;
-	quota->wait = NULL;
+	if (number != 0)
+		quota->waiting = false;
 	while (quota->first != NULL && quota->first->number <= number)
 		remove_reservation(quota, &quota->first);
 	if (err != NULL) {
@@ -306,12 +340,9 @@ static void
 on_wait_timer(void *arg)
 {
 	struct quota *quota = arg;
-	struct wait *wait = xmalloc0(sizeof(*wait));
 
-	wait->quota = quota;
-	wait->number = quota->number;
-	quota->wait = wait;
-	store_when_durable(quota->store, on_durable, wait);
+	quota->waiting = true;
+	wait_for_disk(quota, quota->number);
 }
 
 static void
@@ -330,13 +361,14 @@ write_status(struct quota *quota, struct tally *tally)
 		return;
 	(void)json_object_set(obj, "status", status);
 	rewrite(object->collection, obj);
-	start_wait(quota);
 }
 
 void
 quota_flush(struct quota *quota)
 {
 	struct map_node *node = NULL;
+
+	uint64_t before = store_rv(quota->store);
 
 	loop_timer_stop(quota->status_timer);
 	quota->status_not_before_ms = loop_now_ms() + STATUS_MS;
@@ -348,6 +380,9 @@ quota_flush(struct quota *quota)
 				write_status(quota, t);
 		}
 	}
+	/* What the disk refuses is written again, after a while. */
+	if (store_rv(quota->store) > before)
+		wait_for_disk(quota, 0);
 }
 
 static void
@@ -408,8 +443,8 @@ quota_free(struct quota *quota)
 	unsubscribe(quota->subscription);
 	loop_timer_free(quota->wait_timer);
 	loop_timer_free(quota->status_timer);
-	if (quota->wait != NULL)
-		quota->wait->quota = NULL;
+	for (struct wait *wait = quota->waits; wait != NULL; wait = wait->next)
+		wait->quota = NULL;
 	while (quota->first != NULL)
 		remove_reservation(quota, &quota->first);
 	for (node = map_next(&quota->spaces, NULL); node != NULL; node = next) {
