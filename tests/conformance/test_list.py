@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from kubeapi import path_of
+from kubeapi import path_of, wait_for
 from objects import configmap, pod
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
@@ -251,7 +251,9 @@ def test_secrets_are_selected_by_type(api, ns):
 
 
 def test_a_list_may_come_from_the_cache(api, at, many):
-    assert len(api.get(at(resourceVersion=0))["items"]) == 10
+    # Which may be a little behind.
+    wait_for("the cache to have all", lambda: len(
+        api.get(at(resourceVersion=0))["items"]) == 10)
 
 
 def test_a_list_not_older_than_a_version(api, at, many):
