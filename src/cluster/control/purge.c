@@ -29,23 +29,37 @@ delete_object(struct task *task, const struct kind *kind,
 		  });
 }
 
+/* One look behind after, which moves on; how many were told to go. */
+static size_t
+purge_some(struct task *task, const struct kind *kind, const char *ns,
+	   size_t max, char **after)
+{
+	struct object **list;
+	size_t count = store_list(kind->collection, ns, *after, max, &list);
+	size_t sent = 0;
+
+	free(*after);
+	*after = count < max ? NULL : object_key(list[count - 1]);
+	for (size_t i = 0; i < count; i++) {
+		if (list[i]->deleting)
+			continue;
+		delete_object(task, kind, list[i]);
+		sent++;
+	}
+	objects_unref(list, count);
+	return sent;
+}
+
 size_t
 purge_kind(struct task *task, const struct kind *kind, const char *ns,
 	   size_t max, char **after)
 {
-	struct object **list;
-	size_t count = store_list(kind->collection, ns, *after, 0, &list);
 	size_t sent = 0;
 
-	free(*after);
-	*after = NULL;
-	for (size_t i = 0; i < count && sent < max; i++) {
-		if (list[i]->deleting)
-			continue;
-		delete_object(task, kind, list[i]);
-		if (++sent == max)
-			*after = object_key(list[i]);
-	}
-	objects_unref(list, count);
+	/* As many looks as it takes, each for what is missing: of those that
+	 * are there, only the ones looked at are listed. */
+	do {
+		sent += purge_some(task, kind, ns, max - sent, after);
+	} while (sent < max && *after != NULL);
 	return sent;
 }
