@@ -138,9 +138,28 @@ def test_a_dry_run_finalizes_nothing(cluster):
         {"finalizers": ["kubernetes"]}
 
 
-def test_it_takes_as_many_descriptors_as_it_may_have(cluster):
-    soft, hard = resource.prlimit(cluster.popen.pid, resource.RLIMIT_NOFILE)
-    assert soft == hard
+def test_a_long_list_is_sent_as_it_is_stored(cluster):
+    """Line breaks are for people, who do not read megabytes."""
+    api = cluster.api()
+    for i in range(8):
+        api.create(configmaps(), configmap(f"c{i}", {"k": "v" * 100000}))
+    answer = api.request("GET", configmaps(pretty="true"))
+    assert len(answer.json()["items"]) >= 8
+    assert b"\n  " not in answer.body
+    answer = api.request("GET", configmaps("c0", pretty="true"))
+    assert b"\n  " in answer.body
+
+
+def test_it_takes_as_many_descriptors_as_it_may_have():
+    own = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, own[1]))
+    try:
+        with Cluster() as cluster:
+            assert resource.prlimit(cluster.popen.pid,
+                                    resource.RLIMIT_NOFILE) == \
+                (own[1], own[1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, own)
 
 
 def in_parallel(cluster, count, work):

@@ -109,11 +109,7 @@ remove_now(struct call *call)
 		return;
 	}
 	shown = json_deep_copy(call->object);
-	if (write_remove(call, call->object) == -1) {
-		json_decref(shown);
-		call_fail(call);
-		return;
-	}
+	write_remove(call, call->object);
 	json_decref(call->object);
 	call->object = shown;
 	reply_removed(call);

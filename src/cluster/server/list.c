@@ -433,8 +433,9 @@ reply(struct list *list)
 	struct err err;
 	json_t *value;
 
-	if (call->http != NULL && !call->pretty &&
-	    call->accept.format == ACCEPT_JSON && is_long(list)) {
+	/* Line breaks take the whole list in decoded form: not a long one. */
+	if (call->http != NULL && call->accept.format == ACCEPT_JSON &&
+	    is_long(list)) {
 		stream_list(list);
 		return;
 	}

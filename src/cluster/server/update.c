@@ -226,11 +226,7 @@ remove_finished(struct call *call)
 	json_t *shown = json_deep_copy(call->object);
 
 	objmeta_set_rv(shown, call->old->rv);
-	if (write_remove(call, call->object) == -1) {
-		json_decref(shown);
-		call_fail(call);
-		return;
-	}
+	write_remove(call, call->object);
 	json_decref(call->object);
 	call->object = shown;
 	call_when_durable(call, send_json);

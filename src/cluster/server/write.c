@@ -143,8 +143,8 @@ write_load(struct call *call, const struct object *object)
 	return stored_load(call->version, object);
 }
 
-struct object *
-write_seal(struct call *call, json_t *object, uint64_t rv)
+static struct object *
+seal(struct call *call, json_t *object, uint64_t rv)
 {
 	const struct kind_version *stored = call->kind->storage_kind->storage;
 	size_t len;
@@ -154,13 +154,20 @@ write_seal(struct call *call, json_t *object, uint64_t rv)
 	if (stored != call->version)
 		kind_convert(call->version, stored, object);
 	text = js_text_sorted(object, &len);
-	if (len > SERVER_OBJECT_MAX) {
-		free(text);
-		(void)status_set(&call->st, 500, NULL,
-				 "etcdserver: request is too large");
-		return NULL;
-	}
 	return object_new(call->kind->collection, rv, text, len);
+}
+
+struct object *
+write_seal(struct call *call, json_t *object, uint64_t rv)
+{
+	struct object *sealed = seal(call, object, rv);
+
+	if (sealed->len <= SERVER_OBJECT_MAX)
+		return sealed;
+	object_unref(sealed);
+	(void)status_set(&call->st, 500, NULL,
+			 "etcdserver: request is too large");
+	return NULL;
 }
 
 static void
@@ -175,15 +182,10 @@ write_reply(struct call *call)
 	call_when_durable(call, send_result);
 }
 
-int
+void
 write_remove(struct call *call, json_t *object)
 {
-	struct store *store = call->parts->store;
-	uint64_t rv = store_next_rv(store);
-	struct object *tombstone = write_seal(call, object, rv);
+	uint64_t rv = store_next_rv(call->parts->store);
 
-	if (tombstone == NULL)
-		return -1;
-	store_remove(call->kind->collection, tombstone);
-	return 0;
+	store_remove(call->kind->collection, seal(call, object, rv));
 }

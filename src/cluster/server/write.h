@@ -66,10 +66,8 @@ json_t *write_load(struct call *call, const struct object *object);
 /* Answers with call->result and call->code once it is on disk. */
 void write_reply(struct call *call);
 
-/*
- * Takes the object from the store: its tombstone goes to watchers. -1 with st
- * when it cannot.
- */
-int write_remove(struct call *call, json_t *object);
+/* Takes the object from the store: its tombstone goes to watchers. No limit
+ * on its size applies, or what is as large as can be could not be deleted. */
+void write_remove(struct call *call, json_t *object);
 
 #endif
