@@ -112,7 +112,9 @@ struct fetch *
 fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 	    void (*done)(const struct fetch_result *result, void *arg),
 	    void *arg);
-/* Ends it without calling done. Not after done has returned; NULL is fine. */
+/* Ends it without calling done. Not after done has returned; NULL is fine. On
+ * a connection that others share (HTTP/2) libcurl tells the server when there
+ * is something else to send. */
 void fetch_cancel(struct fetch *fetch);
 
 /* Stops and restarts on_data(), for a reader that cannot take more. */
