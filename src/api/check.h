@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/js.h"
 #include "meta/status.h"
@@ -60,35 +61,40 @@ int vmim_check_update(const json_t *old_object, const json_t *new_object,
 		      struct status *st);
 
 /*
- * A machine itself: only what Ferry can run, see domain.h, and fields that
- * contradict each other. prefix is "spec", or "spec.template.spec" in a
+ * A machine itself: only what Ferry can run, see domain.h, and nothing that
+ * contradicts itself. prefix is "spec", or "spec.template.spec" in a
  * VirtualMachine.
  */
-int vmi_check_spec(const json_t *spec, const char *prefix,
-		   const struct kubevirt_config *config, struct status *st);
+int vmi_check_spec(const json_t *spec, const char *prefix, struct status *st);
 int vmi_check_create(const json_t *object, const struct check_user *user,
-		     const struct kubevirt_config *config, struct status *st);
+		     struct status *st);
 int vmi_check_update(const json_t *old_object, const json_t *new_object,
-		     const struct check_user *user, struct status *st);
+		     const struct check_user *user, int64_t now_us,
+		     struct status *st);
 
 /*
  * What the agent of a node may change on a machine: only one that runs on the
  * node or is received by it, only what that side writes, and never the target
- * of a migration.
+ * of a migration. node is "" or NULL when its identity does not tell.
  */
 int vmi_check_node_update(const json_t *old_object, const json_t *new_object,
 			  const char *node, struct status *st);
 
-/* old_object is NULL for a new one. */
-int vm_check(const json_t *old_object, const json_t *new_object,
-	     const struct check_user *user,
-	     const struct kubevirt_config *config, struct status *st);
+struct vm_facts {
+	const json_t *old_object; /* NULL for a new one */
+	const json_t *new_object;
+	const struct kubevirt_config *config;
+	const struct vmi *vmi; /* its instance, or NULL */
+	int64_t now_us;
+};
 
-/* The same. */
+int vm_check(const struct vm_facts *facts, struct status *st);
+
+/* old_object is NULL for a new one. */
 int policy_check(const json_t *old_object, const json_t *new_object,
 		 const struct kubevirt_config *config, struct status *st);
 
-/* old_object is NULL for a new one. */
+/* The same; the gates are those of the new object. */
 int kubevirt_check(const json_t *old_object, const json_t *new_object,
 		   struct status *st);
 

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the agent of a node may change on a machine. */
+#include "api/check.h"
+
+#include <string.h>
+
+#include "api/check_internal.h"
+#include "api/names.h"
+#include "base/array.h"
+#include "base/jsat.h"
+#include "base/str.h"
+
+enum side {
+	SIDE_SOURCE = 1 << 0, /* the node that it runs on */
+	SIDE_TARGET = 1 << 1, /* the node that receives it */
+};
+
+struct rule {
+	const char *name;
+	unsigned sides; /* that may change it */
+};
+
+/* Members of status.migrationState; those not listed are the controller's. */
+static const struct rule state_rules[] = {
+	{ "targetNodeAddress", SIDE_TARGET },
+	{ "targetDirectMigrationNodePorts", SIDE_TARGET },
+	{ "targetCPUSet", SIDE_TARGET },
+	{ "targetNodeTopology", SIDE_TARGET },
+	{ "targetNodeDomainDetected", SIDE_TARGET },
+	{ "targetNodeDomainReadyTimestamp", SIDE_TARGET },
+	{ "startTimestamp", SIDE_SOURCE },
+	{ "mode", SIDE_SOURCE },
+	{ "abortStatus", SIDE_SOURCE },
+	{ "failureReason", SIDE_SOURCE | SIDE_TARGET },
+	{ "endTimestamp", SIDE_SOURCE | SIDE_TARGET },
+	{ "completed", SIDE_SOURCE | SIDE_TARGET },
+	{ "failed", SIDE_SOURCE | SIDE_TARGET },
+};
+
+/*
+ * Members of status; those not listed are of the node that the machine runs
+ * on. nodeName and evacuationNodeName are looked at more closely.
+ */
+static const struct rule status_rules[] = {
+	{ "activePods", 0 },
+	{ "qosClass", 0 },
+	{ "runtimeUser", 0 },
+	{ "topologyHints", 0 },
+	{ "virtualMachineRevisionName", 0 },
+	{ "nodeName", SIDE_TARGET },
+	{ "evacuationNodeName", SIDE_TARGET },
+	{ "migrationState", SIDE_SOURCE | SIDE_TARGET },
+	{ "conditions", SIDE_SOURCE | SIDE_TARGET },
+	{ "interfaces", SIDE_SOURCE | SIDE_TARGET },
+	{ "volumeStatus", SIDE_SOURCE | SIDE_TARGET },
+	{ "launcherContainerImageVersion", SIDE_TARGET },
+	{ "migrationTransport", SIDE_SOURCE | SIDE_TARGET },
+	{ "migratedVolumes", SIDE_SOURCE | SIDE_TARGET },
+	{ "memory", SIDE_SOURCE | SIDE_TARGET },
+	{ "currentCPUTopology", SIDE_SOURCE | SIDE_TARGET },
+};
+
+/* Labels and annotations; no others may change. */
+static const struct rule label_rules[] = {
+	{ LABEL_NODE, SIDE_TARGET },
+	{ LABEL_MIGRATION_TARGET_NODE, SIDE_TARGET },
+	{ LABEL_OUTDATED_IMAGE, SIDE_TARGET },
+};
+
+static const struct rule annotation_rules[] = {
+	{ ANNOTATION_EVICTION_SOURCE, SIDE_TARGET },
+};
+
+struct rules {
+	const char *path; /* of the object whose members they are for */
+	const struct rule *list;
+	size_t count;
+	unsigned otherwise; /* sides, for what is not listed */
+	const char *free;   /* names that begin so are everybody's; or NULL */
+};
+
+static const struct rules all_rules[] = {
+	{ "status.migrationState", state_rules, ARRAY_LEN(state_rules), 0,
+	  NULL },
+	{ "status", status_rules, ARRAY_LEN(status_rules), SIDE_SOURCE, NULL },
+	{ "metadata.labels", label_rules, ARRAY_LEN(label_rules), 0, NULL },
+	{ "metadata.annotations", annotation_rules, ARRAY_LEN(annotation_rules),
+	  0, "ferry.io/" },
+};
+
+static unsigned
+sides_of(const struct rules *rules, const char *name)
+{
+	for (size_t i = 0; i < rules->count; i++) {
+		if (strcmp(rules->list[i].name, name) == 0)
+			return rules->list[i].sides;
+	}
+	if (rules->free != NULL && str_has_prefix(name, rules->free))
+		return SIDE_SOURCE | SIDE_TARGET;
+	return rules->otherwise;
+}
+
+static int
+check_members_of(const json_t *a, const json_t *b, const struct rules *rules,
+		 unsigned side, struct status *st)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)a, name, value)
+	{
+		if (check_same(value, json_object_get(b, name)) ||
+		    (sides_of(rules, name) & side) != 0)
+			continue;
+		return check_deny(st, CHECK_INVALID, rules->path,
+				  "Node restriction, virt-handler is not "
+				  "allowed to change %s.%s",
+				  rules->path, name);
+	}
+	return 0;
+}
+
+static int
+check_members(const json_t *before, const json_t *now,
+	      const struct rules *rules, unsigned side, struct status *st)
+{
+	if (check_members_of(before, now, rules, side, st) == -1)
+		return -1;
+	return check_members_of(now, before, rules, side, st);
+}
+
+static const char *
+node_label(const json_t *object)
+{
+	const char *label = json_string_value(json_object_get(
+		js_obj_at(object, "metadata.labels"), LABEL_NODE));
+
+	return label == NULL ? "" : label;
+}
+
+/* A machine arrives at this node and nowhere else, and marks only go. */
+static int
+check_values(const json_t *before, const json_t *now, const char *node,
+	     struct status *st)
+{
+	const char *to = js_str_at(now, "status.nodeName");
+	const char *mark = js_str_at(now, "status.evacuationNodeName");
+
+	if (strcmp(to, js_str_at(before, "status.nodeName")) != 0 &&
+	    strcmp(to, node) != 0)
+		return check_deny(st, CHECK_INVALID, "status.nodeName",
+				  "Node restriction, virt-handler is only "
+				  "allowed to move VMIs to its own node");
+	if (strcmp(node_label(now), node_label(before)) != 0 &&
+	    strcmp(node_label(now), node) != 0)
+		return check_deny(st, CHECK_INVALID, "metadata.labels",
+				  "Node restriction, virt-handler is only "
+				  "allowed to move VMIs to its own node");
+	if (mark[0] != '\0' &&
+	    strcmp(mark, js_str_at(before, "status.evacuationNodeName")) != 0)
+		return check_deny(st, CHECK_INVALID,
+				  "status.evacuationNodeName",
+				  "Node restriction, virt-handler is not "
+				  "allowed to evacuate VMIs");
+	return 0;
+}
+
+static bool
+same_at(const json_t *before, const json_t *now, const char *path)
+{
+	return check_same(js_at(before, path), js_at(now, path));
+}
+
+/* What no agent changes. */
+static int
+check_fixed(const json_t *before, const json_t *now, struct status *st)
+{
+	if (!same_at(before, now, "status.migrationState.targetNode"))
+		return check_deny(st, CHECK_INVALID, NULL,
+				  "Node restriction, virt-handler is not "
+				  "allowed to set target node");
+	if (!same_at(before, now, "spec"))
+		return check_deny(st, CHECK_NOT_SUPPORTED, NULL,
+				  "update of VMI object is restricted");
+	if (!same_at(before, now, "metadata.ownerReferences") ||
+	    !same_at(before, now, "metadata.finalizers"))
+		return check_deny(st, CHECK_INVALID, "metadata",
+				  "Node restriction, virt-handler is not "
+				  "allowed to change owners or finalizers");
+	return 0;
+}
+
+static unsigned
+side_of(const json_t *object, const char *node)
+{
+	unsigned side = 0;
+
+	if (strcmp(js_str_at(object, "status.nodeName"), node) == 0)
+		side |= SIDE_SOURCE;
+	if (strcmp(js_str_at(object, "status.migrationState.targetNode"),
+		   node) == 0)
+		side |= SIDE_TARGET;
+	return side;
+}
+
+int
+vmi_check_node_update(const json_t *old_object, const json_t *new_object,
+		      const char *node, struct status *st)
+{
+	unsigned side;
+
+	if (node == NULL || node[0] == '\0')
+		return check_deny(st, CHECK_INVALID, NULL,
+				  "Node restriction failed, virt-handler "
+				  "service account is missing node name");
+	side = side_of(old_object, node);
+	if (side == 0)
+		return check_deny(st, CHECK_INVALID, NULL,
+				  "Node restriction, virt-handler is only "
+				  "allowed to modify VMIs it owns");
+	if (check_fixed(old_object, new_object, st) == -1)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(all_rules); i++) {
+		const struct rules *rules = &all_rules[i];
+
+		if (check_members(js_obj_at(old_object, rules->path),
+				  js_obj_at(new_object, rules->path), rules,
+				  side, st) == -1)
+			return -1;
+	}
+	return check_values(old_object, new_object, node, st);
+}
