@@ -215,6 +215,7 @@ test_configurations_are_followed_in_order_of_their_names(void **state)
 	world_put(w, ADMISSION, "validatingwebhookconfigurations",
 		  "{'metadata':{'name':'m'},"
 		  "'webhooks':[{'name':'m1'},{'name':'m2'}]}");
+	world_settle(w);
 	hooks = hooks_new(w->store, "validatingwebhookconfigurations");
 	before = hooks_set(hooks);
 	assert_int_equal(before->count, 2);
