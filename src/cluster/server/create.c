@@ -22,12 +22,6 @@ is_taken(const struct call *call)
 }
 
 static void
-send_json(struct call *call)
-{
-	call_reply_json(call, 201, call->object);
-}
-
-static void
 finish(struct call *call)
 {
 	struct store *store = call->parts->store;
@@ -50,7 +44,7 @@ finish(struct call *call)
 	}
 	call->admit.object = NULL;
 	if (call->write.dry_run) {
-		call_when_durable(call, send_json);
+		write_reply_json(call, 201);
 		return;
 	}
 	object = write_seal(call, call->object, rv);

@@ -79,12 +79,6 @@ is_kept_by_spec(const struct call *call, const json_t *object)
 }
 
 static void
-send_json(struct call *call)
-{
-	call_reply_json(call, 200, call->object);
-}
-
-static void
 send_status(struct call *call)
 {
 	call_reply_success(call, 200, call->old->name, call->old->uid);
@@ -94,7 +88,7 @@ static void
 reply_removed(struct call *call)
 {
 	if (strategy_for(call->kind)->delete_returns_object)
-		call_when_durable(call, send_json);
+		write_reply_json(call, 200);
 	else
 		call_when_durable(call, send_status);
 }
@@ -128,7 +122,7 @@ mark(struct call *call, int64_t grace_s)
 		json_object_set_new(json_object_get(call->object, "status"),
 				    "phase", json_string("Terminating"));
 	if (call->write.dry_run) {
-		call_when_durable(call, send_json);
+		write_reply_json(call, 200);
 		return;
 	}
 	object = write_seal(call, call->object,
@@ -202,23 +196,8 @@ void
 delete_object(struct call *call)
 {
 	const struct strategy *strategy = strategy_for(call->kind);
-	struct object *old = store_get(call->kind->collection,
-				       call->info.namespace_, call->info.name);
-	struct gr gr = call_gr(call);
 
-	object_unref(call->old);
-	json_decref(call->old_json);
-	json_decref(call->object);
-	call->old = NULL;
-	call->old_json = call->object = NULL;
-	if (old == NULL) {
-		(void)status_not_found(&call->st, &gr, call->info.name);
-		call_fail(call);
-		return;
-	}
-	call->old = object_ref(old);
-	call->old_json = write_load(call, old);
-	if (check_preconditions(call) == -1 ||
+	if (write_find(call) == -1 || check_preconditions(call) == -1 ||
 	    gates_check_node(call, NULL, call->old_json) == -1 ||
 	    (strategy->check_delete != NULL &&
 	     strategy->check_delete(call->old_json, &call->st) == -1))

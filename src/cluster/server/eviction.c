@@ -26,25 +26,17 @@
 static int
 decode(struct call *call)
 {
-	struct strict_errors errors = { 0 };
-	json_t *body = NULL;
 	const json_t *options;
 	const char *name;
-	int r = body_decode(call, "Eviction", &errors, &body);
 
-	strict_errors_done(&errors);
-	if (r == -1)
+	if (subresource_decode(call, "Eviction") == -1)
 		return -1;
-	json_decref(call->body);
-	call->body = body;
-	if (objmeta_check_types(body, "Eviction", &call->st) == -1)
-		return -1;
-	name = objmeta_str(body, "name");
+	name = objmeta_str(call->body, "name");
 	if (*name != '\0' && !str_equal(name, call->info.name))
 		return status_bad_request(&call->st,
 					  "name in URL does not match name in "
 					  "Eviction object");
-	options = json_object_get(body, "deleteOptions");
+	options = json_object_get(call->body, "deleteOptions");
 	if (query_delete_options(&call->query, options, &call->delete_,
 				 &call->st) == -1)
 		return -1;
@@ -225,40 +217,18 @@ delete_pod(struct call *parent)
 static void
 finish(struct call *call)
 {
-	struct gr gr = call_gr(call);
-	struct object *pod = store_get(call->kind->collection,
-				       call->info.namespace_, call->info.name);
-
-	if (pod == NULL) {
-		(void)status_not_found(&call->st, &gr, call->info.name);
+	if (write_find(call) == -1 ||
+	    (!is_free_to_go(call->old_json) && ask_budgets(call) == -1))
 		call_fail(call);
-		return;
-	}
-	object_unref(call->old);
-	json_decref(call->old_json);
-	call->old = object_ref(pod);
-	call->old_json = write_load(call, pod);
-	if (!is_free_to_go(call->old_json) && ask_budgets(call) == -1) {
-		call_fail(call);
-		return;
-	}
-	delete_pod(call);
+	else
+		delete_pod(call);
 }
 
 void
 eviction_run(struct call *call)
 {
-	struct gr gr = call_gr(call);
-
-	if (decode(call) == -1) {
+	if (decode(call) == -1 || write_find(call) == -1)
 		call_fail(call);
-		return;
-	}
-	if (store_get(call->kind->collection, call->info.namespace_,
-		      call->info.name) == NULL) {
-		(void)status_not_found(&call->st, &gr, call->info.name);
-		call_fail(call);
-		return;
-	}
-	subresource_admit(call, finish);
+	else
+		subresource_admit(call, finish);
 }

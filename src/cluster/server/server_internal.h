@@ -40,6 +40,9 @@ void subresource_run(struct call *call);
 /* pods/NAME/eviction */
 void eviction_run(struct call *call);
 
+/* Decodes a body that is not the object itself to call->body. -1 with st. */
+int subresource_decode(struct call *call, const char *kind);
+
 /*
  * Runs the node restrictions and the admission gates for a body that is not
  * the object itself (a Binding, an Eviction), then finish, or fails the call.

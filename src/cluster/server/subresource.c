@@ -40,25 +40,8 @@ subresource_admit(struct call *call, void (*finish)(struct call *call))
 						  .finish = finish });
 }
 
-/* Loads the object the subresource belongs to; 404 when it is not there. */
-static int
-load(struct call *call)
-{
-	struct gr gr = call_gr(call);
-	struct object *old = store_get(call->kind->collection,
-				       call->info.namespace_, call->info.name);
-
-	if (old == NULL)
-		return status_not_found(&call->st, &gr, call->info.name);
-	object_unref(call->old);
-	json_decref(call->old_json);
-	call->old = object_ref(old);
-	call->old_json = write_load(call, old);
-	return 0;
-}
-
-static int
-decode(struct call *call, const char *kind)
+int
+subresource_decode(struct call *call, const char *kind)
 {
 	struct strict_errors errors = { 0 };
 	json_t *body = NULL;
@@ -186,7 +169,7 @@ finish_binding(struct call *call)
 {
 	const char *node = target_of(call);
 
-	if (node == NULL || load(call) == -1 || check_pod(call) == -1 ||
+	if (node == NULL || write_find(call) == -1 || check_pod(call) == -1 ||
 	    bind_pod(call, node) == -1)
 		call_fail(call);
 	else
@@ -198,8 +181,8 @@ binding_run(struct call *call)
 {
 	if (query_write_options(&call->query, "CreateOptions", &call->write,
 				&call->st) == -1 ||
-	    decode(call, "Binding") == -1 || load(call) == -1 ||
-	    target_of(call) == NULL)
+	    subresource_decode(call, "Binding") == -1 ||
+	    write_find(call) == -1 || target_of(call) == NULL)
 		call_fail(call);
 	else
 		subresource_admit(call, finish_binding);
@@ -210,7 +193,7 @@ token_run(struct call *call)
 {
 	json_t *answer;
 
-	if (decode(call, "TokenRequest") == -1 ||
+	if (subresource_decode(call, "TokenRequest") == -1 ||
 	    gates_check_node(call, call->body, NULL) == -1 ||
 	    tokens_request(call->parts->tokens, call->info.namespace_,
 			   call->info.name, call->body, &answer,
@@ -220,12 +203,6 @@ token_run(struct call *call)
 	}
 	call_reply_plain(call, 201, answer);
 	json_decref(answer);
-}
-
-static void
-send_json(struct call *call)
-{
-	call_reply_json(call, 200, call->object);
 }
 
 /* Whether nothing holds a namespace any more. */
@@ -269,7 +246,8 @@ finalize_run(struct call *call)
 	call->info.namespace_ = "";
 	if (query_write_options(&call->query, "UpdateOptions", &call->write,
 				&call->st) == -1 ||
-	    decode(call, "Namespace") == -1 || load(call) == -1) {
+	    subresource_decode(call, "Namespace") == -1 ||
+	    write_find(call) == -1) {
 		call_fail(call);
 		return;
 	}
@@ -291,7 +269,7 @@ finalize_run(struct call *call)
 	if (!call->write.dry_run && store_finalized(call) == -1)
 		call_fail(call);
 	else
-		call_when_durable(call, send_json);
+		write_reply_json(call, 200);
 }
 
 static const struct {

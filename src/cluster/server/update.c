@@ -32,26 +32,6 @@ is_status(const struct call *call)
 	return str_equal(call->info.subresource, "status");
 }
 
-/* Loads what is stored now; 404 when there is nothing. */
-static int
-load(struct call *call)
-{
-	struct gr gr = call_gr(call);
-	struct object *old = store_get(call->kind->collection,
-				       call->info.namespace_, call->info.name);
-
-	object_unref(call->old);
-	json_decref(call->old_json);
-	json_decref(call->object);
-	call->old = NULL;
-	call->old_json = call->object = NULL;
-	if (old == NULL)
-		return status_not_found(&call->st, &gr, call->info.name);
-	call->old = object_ref(old);
-	call->old_json = write_load(call, old);
-	return 0;
-}
-
 static int
 unspecified_version(struct call *call)
 {
@@ -213,12 +193,6 @@ is_finished(const struct call *call)
 	       objmeta_finalizers(call->old_json) > 0;
 }
 
-static void
-send_json(struct call *call)
-{
-	call_reply_json(call, 200, call->object);
-}
-
 /* The answer shows the last state that was stored. */
 static void
 remove_finished(struct call *call)
@@ -229,7 +203,7 @@ remove_finished(struct call *call)
 	write_remove(call, call->object);
 	json_decref(call->object);
 	call->object = shown;
-	call_when_durable(call, send_json);
+	write_reply_json(call, 200);
 }
 
 static void
@@ -301,7 +275,7 @@ finish(struct call *call)
 	if (commit(call) == -1)
 		call_fail(call);
 	else if (call->write.dry_run)
-		call_when_durable(call, send_json);
+		write_reply_json(call, 200);
 	else
 		write_reply(call);
 }
@@ -448,7 +422,7 @@ settle(struct call *call, const json_t *given)
 static void
 attempt(struct call *call)
 {
-	int r = load(call);
+	int r = write_find(call);
 
 	if (r == 0)
 		r = call->info.verb == VERB_PATCH ? prepare_patch(call)

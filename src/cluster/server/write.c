@@ -170,6 +170,25 @@ write_seal(struct call *call, json_t *object, uint64_t rv)
 	return NULL;
 }
 
+int
+write_find(struct call *call)
+{
+	struct gr gr = call_gr(call);
+	struct object *old = store_get(call->kind->collection,
+				       call->info.namespace_, call->info.name);
+
+	object_unref(call->old);
+	json_decref(call->old_json);
+	json_decref(call->object);
+	call->old = NULL;
+	call->old_json = call->object = NULL;
+	if (old == NULL)
+		return status_not_found(&call->st, &gr, call->info.name);
+	call->old = object_ref(old);
+	call->old_json = write_load(call, old);
+	return 0;
+}
+
 static void
 send_result(struct call *call)
 {
@@ -180,6 +199,19 @@ void
 write_reply(struct call *call)
 {
 	call_when_durable(call, send_result);
+}
+
+static void
+send_json(struct call *call)
+{
+	call_reply_json(call, call->code, call->object);
+}
+
+void
+write_reply_json(struct call *call, int code)
+{
+	call->code = code;
+	call_when_durable(call, send_json);
 }
 
 void

@@ -63,8 +63,14 @@ struct object *write_seal(struct call *call, json_t *object, uint64_t rv);
 /* The stored object in the version the call asked for; a new reference. */
 json_t *write_load(struct call *call, const struct object *object);
 
+/* Loads what call->info names, in its newest state, to call->old and
+ * call->old_json, and drops call->object. -1: 404. */
+int write_find(struct call *call);
+
 /* Answers with call->result and call->code once it is on disk. */
 void write_reply(struct call *call);
+/* The same with call->object, for what was not stored, or removed. */
+void write_reply_json(struct call *call, int code);
 
 /* Takes the object from the store: its tombstone goes to watchers. No limit
  * on its size applies, or what is as large as can be could not be deleted. */
