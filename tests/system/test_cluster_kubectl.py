@@ -350,7 +350,8 @@ def test_describe_knows_the_core_kinds(cluster):
         ("cm cm -n w", ["a: ---- 1 b: ---- 2"]),
         ("pvc disk -n w", ["StorageClass: fast"]),
         ("ns w", ["Resource Quotas"]),
-        ("clusterrole kubevirt.io:migrate", ["kubevirt.io/migrate [] [] [update]"]),
+        ("clusterrole kubevirt.io:migrate",
+         ["kubevirt.io/migrate [] [] [update]"]),
     ]
     for arguments, parts in cases:
         text = cluster.kubectl("describe", *arguments.split())
