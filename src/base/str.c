@@ -245,6 +245,17 @@ str_from_bytes(uint64_t bytes, char *buf, size_t size)
 	return buf;
 }
 
+char *
+str_lower(const char *s)
+{
+	char *copy = xstrdup(s);
+
+	for (char *p = copy; *p != '\0'; p++)
+		if (*p >= 'A' && *p <= 'Z')
+			*p = (char)(*p - 'A' + 'a');
+	return copy;
+}
+
 int
 str_hex_digit(char c)
 {

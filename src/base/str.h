@@ -37,6 +37,9 @@ int str_to_ms(const char *s, const char *what, uint64_t *ret_ms,
  */
 bool str_is_name(const char *s, size_t max);
 
+/* A copy with A to Z in lower case. */
+char *str_lower(const char *s);
+
 /* 0 to 15, or -1 for what is no hexadecimal digit. */
 int str_hex_digit(char c);
 

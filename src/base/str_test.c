@@ -219,10 +219,21 @@ test_what_is_no_utf8_is_replaced(void **state)
 	assert_int_equal(str_utf8_len("\xf4\x8f\xbf\xbf"), 4);
 }
 
+static void
+test_lower_case_is_ascii_only(void **state)
+{
+	char *copy = str_lower("VirtualMachine-\xc3\x84Z@[`{09");
+
+	(void)state;
+	assert_string_equal(copy, "virtualmachine-\xc3\x84z@[`{09");
+	free(copy);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lower_case_is_ascii_only),
 		cmocka_unit_test(test_null_equals_null_only),
 		cmocka_unit_test(test_prefixes_and_suffixes),
 		cmocka_unit_test(test_numbers_are_taken_whole_or_not_at_all),

@@ -145,45 +145,44 @@ unready_pods(struct nodelife *l, struct task *task, const char *name)
 	}
 }
 
+/* What a part of the node is to have, on top of what was read; taken. */
+static void
+patch_node(struct task *task, const json_t *node, const char *sub,
+	   const char *part, json_t *value)
+{
+	AUTO(free_ptr)
+	char *path = xasprintf("/api/v1/nodes/%s%s", task->key, sub);
+
+	task_send(
+		task,
+		&(struct api_call){
+			.method = "PATCH",
+			.path = path,
+			.body = json_pack(
+				"{s:{s:s},s:o}", "metadata", "resourceVersion",
+				js_str_at(node, "metadata.resourceVersion"),
+				part, value),
+			.content_type =
+				*sub == '\0' ? API_MERGE : API_STRATEGIC,
+		});
+}
+
 static void
 write_status(struct task *task, const json_t *node, json_t *conditions)
 {
-	AUTO(free_ptr)
-	char *path = xasprintf("/api/v1/nodes/%s/status", task->key);
-
-	task_send(task,
-		  &(struct api_call){
-			  .method = "PATCH",
-			  .path = path,
-			  .body = json_pack(
-				  "{s:{s:s},s:{s:o}}", "metadata",
-				  "resourceVersion",
-				  js_str_at(node, "metadata.resourceVersion"),
-				  "status", "conditions", conditions),
-			  .content_type = API_STRATEGIC,
-		  });
+	patch_node(task, node, "/status", "status",
+		   json_pack("{s:o}", "conditions", conditions));
 }
 
 static void
 write_taints(struct task *task, const json_t *node, json_t *taints)
 {
-	AUTO(free_ptr) char *path = xasprintf("/api/v1/nodes/%s", task->key);
-
 	if (json_array_size(taints) == 0) {
 		json_decref(taints);
 		taints = json_null();
 	}
-	task_send(task,
-		  &(struct api_call){
-			  .method = "PATCH",
-			  .path = path,
-			  .body = json_pack(
-				  "{s:{s:s},s:{s:o}}", "metadata",
-				  "resourceVersion",
-				  js_str_at(node, "metadata.resourceVersion"),
-				  "spec", "taints", taints),
-			  .content_type = API_MERGE,
-		  });
+	patch_node(task, node, "", "spec",
+		   json_pack("{s:o}", "taints", taints));
 }
 
 static void

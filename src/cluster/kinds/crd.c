@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/kinds/crd.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,16 +21,6 @@
 	"protected groups must have approval annotation \"" APPROVAL \
 	"\", see https://github.com/kubernetes/enhancements/pull/1111"
 
-static char *
-lower(const char *s)
-{
-	char *copy = xstrdup(s);
-
-	for (char *p = copy; *p != '\0'; p++)
-		*p = (char)tolower((unsigned char)*p);
-	return copy;
-}
-
 static void
 set_missing(json_t *obj, const char *name, const char *value)
 {
@@ -45,7 +34,7 @@ crd_default(json_t *crd)
 	json_t *spec = js_make_obj_at(crd, "spec");
 	json_t *names = js_obj_at(spec, "names");
 	const char *kind = js_str_at(names, "kind");
-	AUTO(free_ptr) char *singular = lower(kind);
+	AUTO(free_ptr) char *singular = str_lower(kind);
 	AUTO(free_ptr) char *list = xasprintf("%sList", kind);
 
 	if (names != NULL && *kind != '\0') {
@@ -61,8 +50,8 @@ static void
 check_names(const json_t *spec, struct causes *causes)
 {
 	const json_t *names = json_object_get(spec, "names"), *name;
-	AUTO(free_ptr) char *kind = lower(js_str_at(names, "kind"));
-	AUTO(free_ptr) char *list = lower(js_str_at(names, "listKind"));
+	AUTO(free_ptr) char *kind = str_lower(js_str_at(names, "kind"));
+	AUTO(free_ptr) char *list = str_lower(js_str_at(names, "listKind"));
 	size_t i;
 
 	name_check_field(NAME_DNS1035_LABEL, js_str_at(names, "plural"),

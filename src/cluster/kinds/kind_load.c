@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/kinds/kind_load.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,16 +54,6 @@ load_verbs(const json_t *list, unsigned otherwise)
 	return verbs;
 }
 
-static char *
-lower(const char *s)
-{
-	char *copy = xstrdup(s);
-
-	for (char *p = copy; *p != '\0'; p++)
-		*p = (char)tolower((unsigned char)*p);
-	return copy;
-}
-
 static void
 load_names(struct kind *kind, const json_t *spec)
 {
@@ -75,7 +64,7 @@ load_names(struct kind *kind, const json_t *spec)
 	kind->plural = xstrdup(js_str_at(names, "plural"));
 	kind->singular = copy_at(names, "singular");
 	if (kind->singular == NULL)
-		kind->singular = lower(kind->kind);
+		kind->singular = str_lower(kind->kind);
 	kind->list_kind = copy_at(names, "listKind");
 	if (kind->list_kind == NULL)
 		kind->list_kind = xasprintf("%sList", kind->kind);
