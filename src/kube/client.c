@@ -44,6 +44,7 @@ struct kube_call {
 	bool write;
 	bool repeatable;
 	bool always;
+	bool urgent;
 	bool throttled;
 	bool renewed;  /* tried again after 401 with new credentials */
 	bool finished; /* done is being called */
@@ -260,7 +261,10 @@ wait_for_turn(struct kube_call *call)
 	struct kube_client *c = call->client;
 
 	call->state = CALL_WAITING;
-	TAILQ_INSERT_TAIL(&c->waiting, call, entry);
+	if (call->urgent)
+		TAILQ_INSERT_HEAD(&c->waiting, call, entry);
+	else
+		TAILQ_INSERT_TAIL(&c->waiting, call, entry);
 	c->stats.waiting++;
 	loop_timer_start(call->timer, left_ms(call) * US_PER_MS);
 	loop_timer_start(c->pump, 0);
@@ -460,14 +464,14 @@ pump(void *arg)
 	uint64_t wait_us;
 
 	while ((call = TAILQ_FIRST(&c->waiting)) != NULL &&
-	       c->stats.in_flight < c->in_flight) {
+	       (call->urgent || c->stats.in_flight < c->in_flight)) {
 		if (call->write && !call->always && c->may_write != NULL &&
 		    !c->may_write(c->may_write_arg)) {
 			finish_unsent(call, 409, "Conflict",
 				      "not sent: another one is the leader");
 			continue;
 		}
-		if (!take_token(c, &wait_us)) {
+		if (!call->urgent && !take_token(c, &wait_us)) {
 			c->stats.throttled += !call->throttled;
 			call->throttled = true;
 			loop_timer_start(c->pump, wait_us);
@@ -517,6 +521,7 @@ kube_send(struct kube_client *c, const struct kube_request *r,
 	call->write = r->verb != KUBE_GET;
 	call->repeatable = !call->write || r->repeatable;
 	call->always = r->always;
+	call->urgent = r->urgent;
 	call->began_ns = loop_now_ns();
 	call->deadline_ms = call->began_ns / NS_PER_MS +
 			    or_default(r->timeout_ms, c->timeout_ms);

@@ -101,8 +101,11 @@ struct kube_request {
 	const char *continue_token;
 	unsigned limit; /* 0: no pages */
 	bool dry_run;
-	bool repeatable;     /* doing it twice is as doing it once */
-	bool always;         /* may_write is not asked */
+	bool repeatable; /* doing it twice is as doing it once */
+	bool always;     /* may_write is not asked */
+	/* Goes before all that waits, whatever the rate and in_flight: for what
+	 * must not be late because there is much to do. */
+	bool urgent;
 	unsigned timeout_ms; /* for all tries together; 0: the client's */
 };
 

@@ -293,6 +293,28 @@ test_what_waits_for_others_has_its_time_too(void **state)
 }
 
 static void
+test_what_is_urgent_waits_for_nobody(void **state)
+{
+	struct kube_request urgent = get_pod;
+	struct outcome held = { 0 };
+	struct outcome late = { 0 };
+
+	(void)state;
+	use_options((struct kube_client_options){
+		.in_flight = 1, .qps = 1, .burst = 1 });
+	testapi_say(&api, (struct testapi_step){ .kind = TESTAPI_HOLD });
+	(void)kube_send(client, &get_pod, note, &held);
+	testapi_until_count(&api, &api.handled, 1);
+	(void)kube_send(client, &get_pod, note, &late);
+	urgent.urgent = true;
+	testapi_say(&api, (struct testapi_step){ .body = POD });
+	assert_string_equal(run(&urgent).name, "a");
+	assert_int_equal(held.count, 0);
+	assert_int_equal(late.count, 0);
+	assert_int_equal(kube_client_stats(client)->waiting, 1);
+}
+
+static void
 test_the_rate_is_kept(void **state)
 {
 	struct outcome o = { 0 };
@@ -461,6 +483,7 @@ main(void)
 		TEST(test_a_server_that_is_away_is_waited_for),
 		TEST(test_time_runs_out_with_its_own_code),
 		TEST(test_what_waits_for_others_has_its_time_too),
+		TEST(test_what_is_urgent_waits_for_nobody),
 		TEST(test_the_rate_is_kept),
 		TEST(test_a_callback_may_cancel_others_and_itself),
 		TEST(test_who_may_not_write_does_not_but_reads),

@@ -225,6 +225,7 @@ send(struct leader *l, enum kube_verb verb, const json_t *body,
 		.name = verb == KUBE_CREATE ? NULL : l->name,
 		.body = body,
 		.always = true,
+		.urgent = true,
 		.timeout_ms = l->stopping ? RELEASE_MS : l->config.renew_ms / 2,
 	};
 

@@ -16,6 +16,8 @@
  * point, leader_leads() looks at the clock itself: it is what may_write of
  * client.h is for.
  *
+ * Its requests go before all others of the client.
+ *
  * Threading: only from the loop's thread.
  */
 
