@@ -44,11 +44,11 @@ char *str_lower(const char *s);
 int str_hex_digit(char c);
 
 /*
- * The length of the well-formed UTF-8 sequence at s, or 0: overlong forms,
- * surrogates and what lies beyond U+10FFFF are not well-formed. The NUL at the
- * end of s counts as a character, and nothing behind it is read.
+ * The length of the well-formed UTF-8 sequence at text, or 0: overlong forms,
+ * surrogates and what lies beyond U+10FFFF are not well-formed. The NUL at its
+ * end counts as a character, and nothing behind it is read.
  */
-size_t str_utf8_len(const char *s);
+size_t str_utf8_len(const char *text);
 
 /* A copy in which U+FFFD stands for each byte that is no UTF-8. */
 char *str_to_utf8(const char *s);
