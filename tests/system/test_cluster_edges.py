@@ -150,6 +150,25 @@ def test_a_long_list_is_sent_as_it_is_stored(cluster):
     assert b"\n  " in answer.body
 
 
+def test_long_answers_carry_warnings_too(cluster):
+    api = cluster.api()
+    path = path_of("kubevirt.io/v1alpha3", "virtualmachineinstancemigrations",
+                   NS)
+    short = api.request("GET", path).warnings()
+    assert short
+    for i in range(3):
+        api.create(path, {
+            "apiVersion": "kubevirt.io/v1alpha3",
+            "kind": "VirtualMachineInstanceMigration",
+            "metadata": {"name": f"m{i}", "annotations": {"a": "v" * 200000}},
+            "spec": {"vmiName": "vm"}})
+    long = api.request("GET", path)
+    assert len(long.body) > 500000
+    assert long.warnings() == short
+    watch = api.request("GET", path + "?watch=true&timeoutSeconds=1")
+    assert watch.warnings() == short
+
+
 def test_it_takes_as_many_descriptors_as_it_may_have():
     own = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, own[1]))

@@ -142,32 +142,66 @@ adopt_webhook_warnings(struct call *call)
 		call_warn(call, "%s", json_string_value(item));
 }
 
+/* The head of an answer. */
+struct head {
+	struct http_header headers[HEADERS_MAX];
+	size_t count;
+	char retry[16];
+	char *warnings[CALL_WARNINGS_MAX];
+};
+
+static void
+add_header(struct head *head, const char *name, const char *value)
+{
+	head->headers[head->count++] = (struct http_header){ name, value };
+}
+
+static void
+head_init(struct head *head, struct call *call, const char *content_type)
+{
+	head->count = 0;
+	adopt_webhook_warnings(call);
+	add_header(head, "Content-Type", content_type);
+	add_header(head, "Cache-Control", "no-cache, private");
+	if (call->st.retry_after > 0) {
+		(void)snprintf(head->retry, sizeof(head->retry), "%u",
+			       call->st.retry_after);
+		add_header(head, "Retry-After", head->retry);
+	}
+	for (size_t i = 0; i < call->warnings; i++) {
+		head->warnings[i] = warning_value(call->warning[i]);
+		add_header(head, "Warning", head->warnings[i]);
+	}
+}
+
+static void
+head_done(struct head *head, const struct call *call)
+{
+	for (size_t i = 0; i < call->warnings; i++)
+		free(head->warnings[i]);
+}
+
+void
+call_stream_begin(struct call *call, const char *content_type)
+{
+	struct head head;
+
+	head_init(&head, call, content_type);
+	http_stream_begin(call->http, 200, head.headers, head.count);
+	head_done(&head, call);
+}
+
 /* Sends and frees; body is taken. */
 static void
 send_http(struct call *call, int code, const char *content_type, char *body,
 	  size_t len)
 {
-	struct http_header headers[HEADERS_MAX];
-	char *values[CALL_WARNINGS_MAX];
-	char retry[16];
-	size_t n = 0;
+	struct head head;
 
-	adopt_webhook_warnings(call);
-	headers[n++] = (struct http_header){ "Content-Type", content_type };
-	headers[n++] =
-		(struct http_header){ "Cache-Control", "no-cache, private" };
-	if (call->st.retry_after > 0) {
-		(void)snprintf(retry, sizeof(retry), "%u",
-			       call->st.retry_after);
-		headers[n++] = (struct http_header){ "Retry-After", retry };
-	}
-	for (size_t i = 0; i < call->warnings; i++) {
-		values[i] = warning_value(call->warning[i]);
-		headers[n++] = (struct http_header){ "Warning", values[i] };
-	}
-	http_reply_taking(call->http, code, headers, n, body, len);
-	for (size_t i = 0; i < call->warnings; i++)
-		free(values[i]);
+	head_init(&head, call, content_type);
+	http_reply_taking(call->http, code, head.headers, head.count, body,
+			  len);
+	head_done(&head, call);
 	call_free(call);
 }
 

@@ -108,6 +108,10 @@ void call_reply_success(struct call *call, int code, const char *name,
 void call_reply_text(struct call *call, int code, const char *content_type,
 		     const char *text, size_t len);
 
+/* Makes an answer to HTTP a stream, with the call's warnings in its head. The
+ * caller ends it and frees the call. */
+void call_stream_begin(struct call *call, const char *content_type);
+
 /* Runs fn(call) when all that was written is on disk; or fails the call. */
 void call_when_durable(struct call *call, void (*fn)(struct call *call));
 

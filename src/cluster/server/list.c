@@ -25,6 +25,8 @@
 /* A list of more text than this is written piece by piece. */
 #define STREAM_ABOVE (256U * 1024)
 #define STREAM_PIECE (256U * 1024)
+/* Rows of a Table are short, and work: no more of them in one turn. */
+#define STREAM_ITEMS 256
 /* With a selector, so many objects are looked at in one go. */
 #define SCAN_CHUNK 1000
 #define ANSWER_MAX (1UL << 32)
@@ -351,12 +353,15 @@ write_head(struct list *list, struct buf *out)
 	free(token);
 }
 
-/* Items until the buffer has this many bytes; whether that was all. */
+/* Items up to this many, or bytes; whether that was all. */
 static bool
-write_items(struct list *list, struct buf *out, size_t until)
+write_items(struct list *list, struct buf *out, size_t items, size_t bytes)
 {
+	size_t end = list->count - list->next > items ? list->next + items
+						      : list->count;
+
 	while (list->next < list->count) {
-		if (out->len >= until)
+		if (list->next == end || out->len >= bytes)
 			return false;
 		if (list->next > 0)
 			(void)buf_append_str(out, ",");
@@ -387,7 +392,7 @@ stream_more(struct http_request *request, void *arg)
 
 	if (list->next == 0)
 		write_head(list, &out);
-	done = write_items(list, &out, STREAM_PIECE);
+	done = write_items(list, &out, STREAM_ITEMS, STREAM_PIECE);
 	http_stream_write(request, out.data, out.len);
 	buf_done(&out);
 	if (!done) {
@@ -404,13 +409,9 @@ stream_more(struct http_request *request, void *arg)
 static void
 stream_list(struct list *list)
 {
-	static const struct http_header headers[] = {
-		{ "Content-Type", "application/json" },
-		{ "Cache-Control", "no-cache, private" },
-	};
 	struct http_request *request = list->call->http;
 
-	http_stream_begin(request, 200, headers, 2);
+	call_stream_begin(list->call, "application/json");
 	http_on_close(request, stream_gone, list);
 	stream_more(request, list);
 }
@@ -440,7 +441,7 @@ reply(struct list *list)
 		return;
 	}
 	write_head(list, &out);
-	(void)write_items(list, &out, SIZE_MAX);
+	(void)write_items(list, &out, SIZE_MAX, SIZE_MAX);
 	list_free(list);
 	if (call->http != NULL && !call->pretty &&
 	    call->accept.format == ACCEPT_JSON) {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/jsat.h"
@@ -116,16 +115,12 @@ is_success(const struct fetch_result *result)
 static void
 on_head(const struct fetch_result *head, void *arg)
 {
-	static const struct http_header headers[] = {
-		{ "Content-Type", "text/plain" },
-		{ "Cache-Control", "no-cache, private" },
-	};
 	struct log_stream *s = arg;
 
 	if (!is_success(head))
 		return;
 	s->begun = true;
-	http_stream_begin(s->call->http, 200, headers, ARRAY_LEN(headers));
+	call_stream_begin(s->call, "text/plain");
 }
 
 static void

@@ -448,12 +448,7 @@ start_initial(struct watch *watch)
 static void
 start(struct watch *watch)
 {
-	static const struct http_header headers[] = {
-		{ "Content-Type", "application/json" },
-		{ "Cache-Control", "no-cache, private" },
-	};
-
-	http_stream_begin(watch->http, 200, headers, 2);
+	call_stream_begin(watch->call, "application/json");
 	http_on_close(watch->http, client_gone, watch);
 	start_timers(watch);
 	watch->rv = watch->options.rv;
