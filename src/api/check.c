@@ -20,11 +20,26 @@ check_count(const struct status *st)
 	return json_array_size(js_arr_at(st->details, "causes"));
 }
 
+/* A text that was cut may end within a character, which JSON cannot hold. */
+static void
+scrub(char *text)
+{
+	AUTO(js_unref) json_t *value = json_string(text);
+
+	if (value != NULL)
+		return;
+	for (; *text != '\0'; text++) {
+		if ((unsigned char)*text >= 0x80)
+			*text = '?';
+	}
+}
+
 int
 check_deny(struct status *st, const char *reason, const char *field,
 	   const char *fmt, ...)
 {
 	AUTO(free_ptr) char *text = NULL;
+	AUTO(free_ptr) char *where = field == NULL ? NULL : xstrdup(field);
 	va_list ap;
 
 	if (check_count(st) >= CAUSES_MAX)
@@ -32,6 +47,9 @@ check_deny(struct status *st, const char *reason, const char *field,
 	va_start(ap, fmt);
 	text = xvasprintf(fmt, ap);
 	va_end(ap);
+	scrub(text);
+	if (where != NULL)
+		scrub(where);
 	if (st->code == 0) {
 		(void)status_set(st, STATUS_UNPROCESSABLE, "Invalid", "%s",
 				 text);
@@ -41,7 +59,7 @@ check_deny(struct status *st, const char *reason, const char *field,
 		free(st->message);
 		st->message = both;
 	}
-	status_add_cause(st, reason, text, field);
+	status_add_cause(st, reason, text, where);
 	return -1;
 }
 
@@ -54,6 +72,7 @@ check_fail(struct status *st, const char *fmt, ...)
 	va_start(ap, fmt);
 	text = xvasprintf(fmt, ap);
 	va_end(ap);
+	scrub(text);
 	return status_set(st, STATUS_BAD_REQUEST, NULL, "%s", text);
 }
 

@@ -375,6 +375,7 @@ visit(struct walk *walk, json_t *value)
 static json_t *
 next(struct walk *walk, struct frame *frame)
 {
+	const char *name;
 	json_t *value;
 
 	walk->path_len = frame->path_len;
@@ -390,11 +391,13 @@ next(struct walk *walk, struct frame *frame)
 	if (frame->member == NULL)
 		return NULL;
 	value = json_object_iter_value(frame->member);
+	name = json_object_iter_key(frame->member);
 	extend(walk->path, sizeof(walk->path), &walk->path_len, ".%.*s",
-	       NAME_SHOWN_MAX, json_object_iter_key(frame->member));
+	       NAME_SHOWN_MAX, name);
+	/* "a.b" is not the member b of a. */
 	extend(walk->pattern, sizeof(walk->pattern), &walk->pattern_len, "%s%s",
 	       frame->pattern_len == 0 ? "" : ".",
-	       json_object_iter_key(frame->member));
+	       strpbrk(name, ".[") == NULL ? name : "?");
 	frame->member = json_object_iter_next(frame->value, frame->member);
 	return value;
 }

@@ -61,12 +61,13 @@ config_of(const char *gate)
 	json_t *object = testjson("{'metadata': {'name': 'kubevirt'}}");
 	struct err err;
 
-	if (gate != NULL)
+	if (gate != NULL) {
 		(void)json_object_set_new(object, "spec",
 					  json_pack("{s:{s:{s:[s]}}}",
 						    "configuration",
 						    "developerConfiguration",
 						    "featureGates", gate));
+	}
 	return kubevirt_config_decode(object, &err);
 }
 
