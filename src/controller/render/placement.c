@@ -13,7 +13,6 @@
 #include "kube/obj.h"
 
 #define LABEL_ARCH "kubernetes.io/arch"
-#define LABEL_CPU_MANAGER "cpumanager"
 
 #define MODEL_HOST "host-model"
 #define MODEL_PASSTHROUGH "host-passthrough"
@@ -63,8 +62,6 @@ require_cpu(json_t *selector, const json_t *vmi, const struct render_env *env)
 			require(selector, LABEL_CPU_FEATURE_PREFIX,
 				js_str_at(feature, "name"));
 	}
-	if (js_bool_at(vmi, "spec.domain.cpu.dedicatedCpuPlacement", false))
-		require(selector, LABEL_CPU_MANAGER, "");
 }
 
 json_t *

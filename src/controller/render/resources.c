@@ -22,7 +22,6 @@
 #define OVERHEAD_PER_VCPU (8 * MIB)
 #define OVERHEAD_IO_THREAD (8 * MIB)
 #define OVERHEAD_VIDEO (32 * MIB)
-#define OVERHEAD_ARM64_FIRMWARE (128 * MIB)
 #define OVERHEAD_GUARANTEED (100 * MIB) /* a limit that is hit kills */
 #define OVERHEAD_PAGE_TABLES 512        /* one byte for so many */
 
@@ -76,7 +75,6 @@ struct demand {
 	const json_t *domain;
 	const struct render_env *env;
 	json_t *requests, *limits; /* of the container, in the making */
-	bool dedicated;
 	uint64_t vcpus;
 	struct quantity guest; /* memory; zero when it is not said */
 	struct quantity request;
@@ -148,7 +146,7 @@ is_guaranteed(const struct demand *d)
 }
 
 static int64_t
-overhead_of(const struct demand *d, const json_t *vmi)
+overhead_of(const struct demand *d)
 {
 	double ratio = d->env->config->memory_overhead_ratio;
 	const struct quantity *memory =
@@ -159,12 +157,10 @@ overhead_of(const struct demand *d, const json_t *vmi)
 	sum += (int64_t)d->vcpus * OVERHEAD_PER_VCPU;
 	if (js_bool_at(d->domain, "devices.autoattachGraphicsDevice", true))
 		sum += OVERHEAD_VIDEO;
-	if (str_equal(js_str_at(vmi, "spec.architecture"), "arm64"))
-		sum += OVERHEAD_ARM64_FIRMWARE;
 	/* Less than what is needed would be killed. */
 	if (ratio > 1.0 && (double)sum * ratio < (double)(INT64_MAX / 2))
 		sum = (int64_t)((double)sum * ratio);
-	if (d->dedicated || is_guaranteed(d))
+	if (is_guaranteed(d))
 		sum += OVERHEAD_GUARANTEED;
 	return sum;
 }
@@ -203,7 +199,7 @@ find_memory(struct demand *d, struct err *err)
 		return err_set(err, ERR_INVALID,
 			       "spec.domain.memory.guest: the machine has no "
 			       "memory, nor is any requested");
-	if (overcommit > 0 && overcommit != OVERCOMMIT_NONE && !d->dedicated &&
+	if (overcommit > 0 && overcommit != OVERCOMMIT_NONE &&
 	    *page_size(d) == '\0')
 		d->request = quantity_from_int(
 			(int64_t)((__int128)quantity_value(&d->request) *
@@ -273,20 +269,8 @@ set_cpu(struct demand *d, struct err *err)
 	uint64_t ratio = d->env->config->cpu_allocation_ratio;
 	const json_t *configuration = d->env->configuration;
 	struct quantity amount = QUANTITY_ZERO;
-	int64_t n = (int64_t)d->vcpus;
 	int found;
 
-	if (d->dedicated) {
-		if (js_bool_at(d->domain, "cpu.isolateEmulatorThread", false))
-			n++;
-		amount = quantity_from_int(n, QUANTITY_DECIMAL_SI);
-		set_amount(d->requests, "cpu", amount);
-		set_amount(d->limits, "cpu", amount);
-		/* CPUs of its own are for pods whose limits are requests. */
-		json_object_set(d->limits, "memory",
-				json_object_get(d->requests, "memory"));
-		return 0;
-	}
 	if (json_object_get(d->requests, "cpu") != NULL)
 		return 0;
 	found = get_amount(configuration, "cpuRequest", "spec.configuration",
@@ -295,7 +279,8 @@ set_cpu(struct demand *d, struct err *err)
 		return -1;
 	if (found == 0)
 		amount = quantity_from_milli(
-			n * 1000 / (ratio == 0 ? 1 : (int64_t)ratio),
+			(int64_t)d->vcpus * 1000 /
+				(ratio == 0 ? 1 : (int64_t)ratio),
 			QUANTITY_DECIMAL_SI);
 	set_amount(d->requests, "cpu", amount);
 	return 0;
@@ -380,8 +365,6 @@ resources_render(const json_t *vmi, const struct render_env *env,
 		.env = env,
 		.requests = requests,
 		.limits = limits,
-		.dedicated =
-			js_bool_at(domain, "cpu.dedicatedCpuPlacement", false),
 		.vcpus = resources_vcpus(vmi),
 		.guest = QUANTITY_ZERO,
 		.request = QUANTITY_ZERO,
@@ -389,7 +372,7 @@ resources_render(const json_t *vmi, const struct render_env *env,
 
 	if (find_memory(&d, err) == -1)
 		return NULL;
-	d.overhead = overhead_of(&d, vmi);
+	d.overhead = overhead_of(&d);
 	if (set_memory(&d, err) == -1 || set_cpu(&d, err) == -1 ||
 	    set_ephemeral_storage(&d, err) == -1)
 		return NULL;

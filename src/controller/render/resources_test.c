@@ -167,19 +167,6 @@ test_cpu_is_requested_by_the_allocation_ratio(void **state)
 }
 
 static void
-test_dedicated_cpus_are_limits_too(void **state)
-{
-	const char *domain = "{memory: {guest: 1Gi}, cpu: {cores: 2, "
-			     "dedicatedCpuPlacement: true}}";
-
-	(void)state;
-	assert_amount(domain, "", "requests", "cpu", "2");
-	assert_amount(domain, "", "limits", "cpu", "2");
-	assert_amount(domain, "", "limits", "memory", "1397Mi");
-	assert_amount(domain, "", "requests", "memory", "1397Mi");
-}
-
-static void
 test_kvm_is_asked_for_unless_emulation_will_do(void **state)
 {
 	const char *kvm = "devices.kubevirt.io/kvm";
@@ -290,7 +277,6 @@ main(void)
 		cmocka_unit_test(
 			test_huge_pages_hold_the_guest_and_nothing_else),
 		cmocka_unit_test(test_cpu_is_requested_by_the_allocation_ratio),
-		cmocka_unit_test(test_dedicated_cpus_are_limits_too),
 		cmocka_unit_test(
 			test_kvm_is_asked_for_unless_emulation_will_do),
 		cmocka_unit_test(test_bad_amounts_are_refused_with_their_path),

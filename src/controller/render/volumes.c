@@ -269,7 +269,6 @@ static const struct source {
 	{ "hostDisk", add_host_disk },
 	{ "emptyDisk", add_empty_disk },
 	{ "cloudInitNoCloud", add_cloud_init },
-	{ "cloudInitConfigDrive", add_cloud_init },
 };
 
 /* What a volume is, by the only member besides its name. */

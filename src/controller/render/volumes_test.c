@@ -54,7 +54,7 @@ test_a_volume_is_mounted_where_the_launcher_looks(void **state)
 		  "{name: a, hostPath: {path: /, type: Directory}}",
 		  "{name: a, mountPath: /var/run/kubevirt-private/vmi-disks/"
 		  "a}" },
-		{ "{name: a, cloudInitConfigDrive: {networkDataSecretRef: "
+		{ "{name: a, cloudInitNoCloud: {networkDataSecretRef: "
 		  "{name: s}}}",
 		  "{name: a-ndata, secret: {secretName: s}}",
 		  "{name: a-ndata, readOnly: true, mountPath: "
@@ -136,7 +136,7 @@ test_what_cannot_be_mounted_is_refused_with_its_path(void **state)
 		const char *text;
 	} cases[] = {
 		{ "{name: a}", "spec.volumes[0]: is of no kind" },
-		{ "{name: a, memoryDump: {claimName: x}}",
+		{ "{name: a, cloudInitConfigDrive: {userData: x}}",
 		  "spec.volumes[0]: is of no kind" },
 		{ "{containerDisk: {image: x}}",
 		  "spec.volumes[0].name: '' is no name" },
