@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import resource
 import select
 import socket
 import ssl
@@ -11,6 +12,7 @@ import time
 
 import pytest
 
+from clusters import Cluster
 from hostile import bounded_memory, check_alive, raw_tcp, raw_tls, read_all, \
     resident, status_line
 from kubeapi import wait_for
@@ -22,6 +24,19 @@ HEAD_DEADLINE = 20
 WATCHERS = 1000
 STORM = 1000
 STORM_BYTES = 4096
+DESCRIPTORS = 8192  # for as many connections as the tests make
+
+
+@pytest.fixture(scope="module", name="cluster")
+def cluster_():
+    """One that was started with the few descriptors that a login gives."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = max(hard, DESCRIPTORS)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, most))
+    with Cluster() as cluster:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, most))
+        yield cluster
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, most))
 
 
 @pytest.fixture(name="line")
