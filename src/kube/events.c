@@ -53,6 +53,7 @@ struct events {
 	char *component;
 	void (*write)(const struct events_write *write, void *arg);
 	void *arg;
+	unsigned repeat_ms;
 	struct map map;
 	struct memos order;
 	struct memos dirty; /* counts that are to be written */
@@ -71,6 +72,8 @@ events_new(const struct events_config *config)
 	e->component = xstrdup(config->component);
 	e->write = config->write;
 	e->arg = config->arg;
+	e->repeat_ms =
+		config->repeat_ms != 0 ? config->repeat_ms : EVENTS_REPEAT_MS;
 	TAILQ_INIT(&e->order);
 	TAILQ_INIT(&e->dirty);
 	e->timer = loop_timer_new(e->loop, flush, e);
@@ -269,7 +272,7 @@ flush(void *arg)
 
 	for (struct memo *m = TAILQ_FIRST(&e->dirty); m != NULL;
 	     m = following) {
-		uint64_t due = m->written_ms + EVENTS_REPEAT_MS;
+		uint64_t due = m->written_ms + e->repeat_ms;
 
 		following = TAILQ_NEXT(m, dirty_entry);
 		if (due <= now)
@@ -293,7 +296,7 @@ repeat(struct events *e, struct memo *m, struct memo *budget,
 		free(m->message);
 		m->message = xstrdup(message);
 	}
-	if (since >= EVENTS_REPEAT_MS) {
+	if (since >= e->repeat_ms) {
 		if (m->dirty || spend(e, budget))
 			write_count(e, m);
 		return;
@@ -304,8 +307,7 @@ repeat(struct events *e, struct memo *m, struct memo *budget,
 	m->dirty = true;
 	TAILQ_INSERT_TAIL(&e->dirty, m, dirty_entry);
 	if (!loop_timer_running(e->timer))
-		loop_timer_start(e->timer,
-				 (EVENTS_REPEAT_MS - since) * US_PER_MS);
+		loop_timer_start(e->timer, (e->repeat_ms - since) * US_PER_MS);
 }
 
 /* Whether there are too many messages that differ in nothing else. */

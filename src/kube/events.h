@@ -54,6 +54,7 @@ struct events_config {
 	const char *component; /* "virt-controller"; copied */
 	void (*write)(const struct events_write *write, void *arg);
 	void *arg;
+	unsigned repeat_ms; /* 0: EVENTS_REPEAT_MS */
 };
 
 struct events *events_new(const struct events_config *config);

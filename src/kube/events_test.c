@@ -43,6 +43,8 @@ on_write(const struct events_write *write, void *arg)
 	write_count++;
 }
 
+#define REPEAT_MS 40
+
 static int
 setup(void **state)
 {
@@ -133,6 +135,51 @@ test_the_same_news_is_counted_and_not_written_each_time(void **state)
 	for (unsigned i = 1; i < write_count; i++)
 		assert_string_not_equal(text(i, "metadata.name"),
 					text(0, "metadata.name"));
+}
+
+static void
+until_written(unsigned count)
+{
+	uint64_t start = loop_now_ms();
+
+	while (write_count < count) {
+		loop_poll(loop);
+		if (loop_now_ms() - start > 10000)
+			fail_msg("it was not written");
+	}
+}
+
+static void
+test_the_count_is_written_when_its_time_has_come(void **state)
+{
+	struct events_config config = { .loop = loop,
+					.component = "c",
+					.write = on_write,
+					.repeat_ms = REPEAT_MS };
+	struct events *soon = events_new(&config);
+	uint64_t start = loop_now_ms();
+	char *path;
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		events_emit(soon, &vmi, "Normal", "R", "same");
+	assert_int_equal(write_count, 1);
+	until_written(2);
+	assert_true(loop_now_ms() - start >= REPEAT_MS);
+	path = xasprintf("/api/v1/namespaces/w/events/%s",
+			 text(0, "metadata.name"));
+	assert_string_equal(writes[1].method, "PATCH");
+	assert_string_equal(writes[1].path, path);
+	assert_int_equal(js_int_at(writes[1].body, "count", 0), 5);
+	assert_true(*text(1, "lastTimestamp") != '\0');
+	assert_null(js_at(writes[1].body, "message"));
+	/* One more, and nothing but that. */
+	events_emit(soon, &vmi, "Normal", "R", "same");
+	until_written(3);
+	assert_int_equal(js_int_at(writes[2].body, "count", 0), 6);
+	assert_int_equal(events_stats(soon)->written, 3);
+	free(path);
+	events_free(soon);
 }
 
 static void
@@ -245,6 +292,7 @@ main(void)
 		TEST(test_an_event_says_what_about_whom_and_by_whom),
 		TEST(test_an_object_without_namespace_has_its_events_in_default),
 		TEST(test_the_same_news_is_counted_and_not_written_each_time),
+		TEST(test_the_count_is_written_when_its_time_has_come),
 		TEST(test_many_messages_of_a_kind_become_one_event),
 		TEST(test_an_object_has_a_budget_and_others_have_theirs),
 		TEST(test_long_texts_are_cut_between_characters),
