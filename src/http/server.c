@@ -157,6 +157,19 @@ on_accept(unsigned ready, void *arg)
 	}
 }
 
+static size_t
+count_pending(const struct http_server *s)
+{
+	const struct conn *conn;
+	size_t count = 0;
+
+	TAILQ_FOREACH(conn, &s->pending, pending)
+	{
+		count++;
+	}
+	return count;
+}
+
 /* The budget: what they kick in turn waits for the next time. */
 static void
 on_kick(void *arg)
@@ -165,7 +178,7 @@ on_kick(void *arg)
 	struct conn *conn;
 	void (*drained)(void *arg) = s->drained;
 	void *drained_arg = s->drained_arg;
-	size_t budget = s->stats.connections;
+	size_t budget = count_pending(s);
 
 	s->kick_now = false;
 	s->round_ns = loop_now_ns();

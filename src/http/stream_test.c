@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/test.h"
 #include "http/testweb.h"
@@ -342,6 +343,43 @@ test_a_drain_callback_may_end_the_stream(void **state)
 	testweb_expect(&client, "hello");
 }
 
+/* A writer that has always more to say. */
+static void
+write_on(struct http_request *req, void *arg)
+{
+	count_drain(req, arg);
+	http_stream_write(req, "x", 1);
+	http_stream_on_drain(req, 1000, write_on, arg);
+}
+
+static void
+test_a_stream_gets_one_go_in_a_turn(void **state)
+{
+	struct testweb_client idle[8];
+	struct http_request *req = ask("/stream");
+	unsigned calls = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(idle); i++) {
+		testweb_connect(&web, &idle[i], NULL);
+		testweb_send(&idle[i], "GET /hello HTTP/1.1\r\n"
+				       "Host: x\r\n\r\n");
+		testweb_expect(&idle[i], "hello");
+	}
+	http_stream_on_drain(req, 1000, write_on, &calls);
+	for (unsigned turn = 0; turn < 20; turn++) {
+		unsigned before = calls;
+
+		testweb_turn(&web);
+		assert_in_range(calls - before, 0, 1);
+	}
+	assert_true(calls > 10);
+	http_stream_on_drain(req, 0, NULL, NULL);
+	http_stream_end(req);
+	for (size_t i = 0; i < ARRAY_LEN(idle); i++)
+		testweb_disconnect(&idle[i]);
+}
+
 static void
 test_many_streams_are_written_side_by_side(void **state)
 {
@@ -394,6 +432,7 @@ main(void)
 		TEST(test_the_head_alone_answers_head),
 		TEST(test_an_old_client_gets_a_stream_without_chunks),
 		TEST(test_a_drain_callback_may_end_the_stream),
+		TEST(test_a_stream_gets_one_go_in_a_turn),
 		TEST(test_many_streams_are_written_side_by_side),
 	};
 
