@@ -26,9 +26,9 @@ metadata_of(const json_t *vm)
 		const json_t *from = json_object_get(
 			js_obj_at(vm, "spec.template.metadata"), members[i]);
 
-		json_object_set_new(metadata, members[i],
-				    json_is_object(from) ? json_deep_copy(from)
-							 : json_object());
+		if (json_object_size(from) > 0)
+			json_object_set_new(metadata, members[i],
+					    json_deep_copy(from));
 	}
 	return metadata;
 }
