@@ -414,35 +414,65 @@ is_equal(void *arg)
 	return true;
 }
 
-static void
-test_an_informer_survives_crashes_and_misses_nothing(void **state)
+#define OURS "metadata.name!=kube-root-ca.crt"
+
+static struct informer *
+start_informer(struct model *model)
 {
-	struct informer_config config = { .resource = kube_configmaps,
+	struct informer_config config = { .client = client,
+					  .resource = kube_configmaps,
 					  .ns = "default",
-					  .field_selector = "metadata.name!="
-							    "kube-root-ca.crt",
+					  .field_selector = OURS,
 					  .page = 7 };
-	struct model model = { 0 };
 	struct informer_handler handler = { .added = on_added,
 					    .updated = on_updated,
 					    .deleted = on_deleted,
-					    .arg = &model };
-	struct kube_request list = { .resource = &kube_configmaps,
-				     .ns = "default",
-				     .field_selector = config.field_selector };
-	AUTO(js_unref) json_t *answer = NULL;
-	struct outcome o = { 0 };
-	unsigned seed = 7;
-	unsigned sent = 0;
-	struct informer *inf;
-	struct compare compare;
+					    .arg = model };
+	struct informer *inf = informer_new(&config);
 
-	(void)state;
-	config.client = client;
-	inf = informer_new(&config);
 	informer_add_handler(inf, &handler);
 	informer_start(inf);
 	until(is_synced, inf);
+	return inf;
+}
+
+/* Waits until the cache has what the server has, and the handlers know. */
+static void
+check_informer(const struct informer *inf, const struct model *model)
+{
+	struct kube_request list = { .resource = &kube_configmaps,
+				     .ns = "default",
+				     .field_selector = OURS };
+	AUTO(js_unref) json_t *answer = NULL;
+	struct compare compare;
+
+	assert_int_equal(run(&list, &answer), 200);
+	compare = (struct compare){ informer_cache(inf),
+				    js_arr_at(answer, "items") };
+	until(is_equal, &compare);
+	for (unsigned n = 0; n < NAMES; n++) {
+		const struct cache_object *object;
+		char name[16];
+
+		(void)snprintf(name, sizeof(name), "cm-%u", n);
+		object = cache_get(informer_cache(inf), "default", name);
+		assert_int_equal(model->things[n].there, object != NULL);
+		if (object != NULL)
+			assert_int_equal(model->things[n].version,
+					 strtol(object->version, NULL, 10));
+	}
+}
+
+static void
+test_an_informer_survives_crashes_and_misses_nothing(void **state)
+{
+	struct model model = { 0 };
+	struct informer *inf = start_informer(&model);
+	struct outcome o = { 0 };
+	unsigned seed = 7;
+	unsigned sent = 0;
+
+	(void)state;
 	for (int round = 0; round < 6; round++) {
 		struct goal goal = { &o.count, 0 };
 
@@ -458,23 +488,74 @@ test_an_informer_survives_crashes_and_misses_nothing(void **state)
 		goal.value = sent;
 		until(is_reached, &goal);
 	}
-	assert_int_equal(run(&list, &answer), 200);
-	compare = (struct compare){ informer_cache(inf),
-				    js_arr_at(answer, "items") };
-	until(is_equal, &compare);
-	for (unsigned n = 0; n < NAMES; n++) {
-		char name[16];
-		const struct cache_object *object;
-
-		(void)snprintf(name, sizeof(name), "cm-%u", n);
-		object = cache_get(informer_cache(inf), "default", name);
-		assert_int_equal(model.things[n].there, object != NULL);
-		if (object != NULL)
-			assert_int_equal(model.things[n].version,
-					 strtol(object->version, NULL, 10));
-	}
+	check_informer(inf, &model);
 	assert_true(informer_stats(inf)->watches > 6);
 	assert_true(model.changes > 300);
+	json_decref(o.answer);
+	informer_free(inf);
+}
+
+/* What runs on one loop, put aside while another does. */
+struct aside {
+	struct loop *loop;
+	struct loop_timer *tick;
+	struct kube_client *client;
+};
+
+static struct aside
+begin_aside(void)
+{
+	struct aside aside = { loop, tick, client };
+
+	loop = loop_new();
+	tick = loop_timer_new(loop, on_tick, NULL);
+	client = new_client();
+	return aside;
+}
+
+static void
+end_aside(const struct aside *aside)
+{
+	kube_client_free(client);
+	loop_timer_free(tick);
+	loop_free(loop);
+	loop = aside->loop;
+	tick = aside->tick;
+	client = aside->client;
+}
+
+static void
+test_an_informer_that_missed_too_much_lists_again(void **state)
+{
+	struct model model = { 0 };
+	struct informer *inf = start_informer(&model);
+	struct outcome o = { 0 };
+	struct goal goal = { &o.count, 600 };
+	unsigned seed = 3;
+	struct aside aside;
+	unsigned told;
+
+	(void)state;
+	for (int i = 0; i < 600; i++)
+		disturb(&seed, &o);
+	until(is_reached, &goal);
+	check_informer(inf, &model);
+	assert_int_equal(informer_stats(inf)->lists, 1);
+	/* Its connection goes, and while it does not look the server forgets
+	 * what it has seen last. */
+	kill_server();
+	start_server();
+	told = model.changes;
+	aside = begin_aside();
+	for (int i = 0; i < 1000; i++)
+		disturb(&seed, &o);
+	goal.value = 1600;
+	until(is_reached, &goal);
+	end_aside(&aside);
+	assert_int_equal(model.changes, told);
+	check_informer(inf, &model);
+	assert_int_equal(informer_stats(inf)->lists, 2);
+	assert_true(model.changes > told);
 	json_decref(o.answer);
 	informer_free(inf);
 }
@@ -652,6 +733,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_objects_live_their_life),
 		TEST(test_an_informer_survives_crashes_and_misses_nothing),
+		TEST(test_an_informer_that_missed_too_much_lists_again),
 		TEST(test_one_of_two_leads_through_crashes_and_resignations),
 		TEST(test_events_arrive),
 		TEST(test_a_thousand_requests_at_once_are_all_answered),
