@@ -83,3 +83,18 @@ def test_a_handoff_is_taken_once(api, name):
     again = api.request("PATCH", f"{path}/{name}", patch, headers={
         "Content-Type": "application/json-patch+json"})
     assert again.code == 422, again
+
+
+def test_the_digest_that_a_target_needs_stays_in_the_status(api):
+    pod = load("pod-minimal.out")
+    del pod["metadata"]["ownerReferences"]
+    path = path_of("v1", "pods", "default")
+    name = api.create(path, pod)["metadata"]["name"]
+    mounted = {"name": "root", "mountPath": "/root", "readOnly": True,
+               "volumeStatus": {"image": {"imageRef": "sha256:" + "5e" * 32}}}
+    container = {"name": "compute", "image": "i", "imageID": "i",
+                 "ready": True, "restartCount": 0, "volumeMounts": [mounted]}
+    got = api.patch(f"{path}/{name}/status",
+                    {"status": {"containerStatuses": [container]}})
+    assert got["status"]["containerStatuses"][0]["volumeMounts"] == [mounted]
+    api.delete(f"{path}/{name}")
