@@ -51,6 +51,48 @@ test_whatever_is_in_the_table_can_be_reached(void **state)
 	}
 }
 
+/* Whether one of the rows is a member of this one. */
+static bool
+has_members(const char *path)
+{
+	size_t len = strlen(path);
+
+	for (size_t i = 0; domain_subset_path(i) != NULL; i++) {
+		const char *row = domain_subset_path(i);
+
+		if (strncmp(row, path, len) == 0 &&
+		    (row[len] == '.' || row[len] == '['))
+			return true;
+	}
+	return false;
+}
+
+static void
+test_the_documentation_shows_the_table(void **state)
+{
+	static char docs[64 * 1024];
+	FILE *file = fopen(API_DOCS, "re");
+
+	(void)state;
+	assert_non_null(file);
+	assert_in_range(fread(docs, 1, sizeof(docs) - 1, file), 1,
+			sizeof(docs) - 2);
+	assert_int_equal(fclose(file), 0);
+	for (size_t i = 0; domain_subset_path(i) != NULL; i++) {
+		const char *values = domain_subset_values(i);
+		char line[2 * DOMAIN_PATH_MAX];
+
+		if (has_members(domain_subset_path(i)))
+			continue;
+		(void)snprintf(line, sizeof(line), "| `%s` | %s%.*s",
+			       domain_subset_path(i),
+			       values[0] == '\0' ? "" : "`",
+			       (int)strcspn(values, " "), values);
+		if (strstr(docs, line) == NULL)
+			fail_msg("docs/api.md does not have %s", line);
+	}
+}
+
 static void
 test_a_usual_machine_is_in_the_subset(void **state)
 {
@@ -222,6 +264,7 @@ main(void)
 		cmocka_unit_test(
 			test_the_table_is_in_order_so_that_it_can_be_searched),
 		cmocka_unit_test(test_whatever_is_in_the_table_can_be_reached),
+		cmocka_unit_test(test_the_documentation_shows_the_table),
 		cmocka_unit_test(test_a_usual_machine_is_in_the_subset),
 		cmocka_unit_test(test_what_is_outside_is_refused_with_its_path),
 		cmocka_unit_test(test_values_and_types_are_looked_at),
