@@ -15,7 +15,7 @@ apply(const char *object_text, json_t *patch)
 {
 	AUTO(js_unref) json_t *object = testcase_yaml(object_text);
 	AUTO(js_unref) json_t *owned = patch;
-	struct status st = { 0 };
+	struct status st = STATUS_INIT;
 	json_t *result = patch_json(object, owned, &st);
 
 	status_done(&st);

@@ -65,7 +65,7 @@ test_a_volume_is_mounted_where_the_launcher_looks(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		AUTO(free_ptr)
 		char *list = xasprintf("[%s]", cases[i].volume);
-		AUTO(volumes_done) struct volumes volumes = { NULL };
+		AUTO(volumes_done) struct volumes volumes = { .volumes = NULL };
 		struct err err;
 
 		assert_int_equal(render(list, &volumes, &err), 0);
@@ -85,7 +85,7 @@ test_a_volume_is_mounted_where_the_launcher_looks(void **state)
 static void
 test_a_block_claim_is_a_device(void **state)
 {
-	AUTO(volumes_done) struct volumes volumes = { NULL };
+	AUTO(volumes_done) struct volumes volumes = { .volumes = NULL };
 	struct err err;
 
 	(void)state;
@@ -101,7 +101,7 @@ test_a_block_claim_is_a_device(void **state)
 static void
 test_disks_of_the_launcher_need_no_volume(void **state)
 {
-	AUTO(volumes_done) struct volumes volumes = { NULL };
+	AUTO(volumes_done) struct volumes volumes = { .volumes = NULL };
 	struct err err;
 
 	(void)state;
@@ -115,7 +115,7 @@ test_disks_of_the_launcher_need_no_volume(void **state)
 static void
 test_a_pull_secret_is_named_once(void **state)
 {
-	AUTO(volumes_done) struct volumes volumes = { NULL };
+	AUTO(volumes_done) struct volumes volumes = { .volumes = NULL };
 	struct err err;
 
 	(void)state;
@@ -171,7 +171,7 @@ test_what_cannot_be_mounted_is_refused_with_its_path(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		AUTO(free_ptr)
 		char *list = xasprintf("[%s]", cases[i].volume);
-		AUTO(volumes_done) struct volumes volumes = { NULL };
+		AUTO(volumes_done) struct volumes volumes = { .volumes = NULL };
 		struct err err;
 
 		assert_int_equal(render(list, &volumes, &err), -1);
@@ -186,7 +186,7 @@ static void
 test_the_number_of_volumes_is_limited(void **state)
 {
 	AUTO(js_unref) json_t *vmi = testcase_yaml("spec: {volumes: []}");
-	AUTO(volumes_done) struct volumes volumes = { NULL };
+	AUTO(volumes_done) struct volumes volumes = { .volumes = NULL };
 	struct testcase tc;
 	struct err err;
 
