@@ -153,6 +153,11 @@ decode_spec(const json_t *object, struct kubevirt_config *config,
 	config->cpu_model = text_at(spec, "cpuModel");
 	config->machine_type = text_at(spec, "machineType");
 	config->image_pull_policy = text_at(spec, "imagePullPolicy");
+	config->default_interface =
+		strcmp(js_str_at(spec, "network.defaultNetworkInterface"),
+		       "masquerade") == 0
+			? "masquerade"
+			: "bridge";
 	config->use_emulation = js_bool_at(developer, "useEmulation", false);
 	config->cpu_allocation_ratio = positive_at(
 		developer, "cpuAllocationRatio", DEFAULT_ALLOCATION_RATIO);

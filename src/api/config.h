@@ -97,6 +97,8 @@ struct kubevirt_config {
 	size_t gate_count;
 	char *cpu_model;    /* "" for none: host-model */
 	char *machine_type; /* "" for none */
+	/* "masquerade" or "bridge": of machines that say nothing. */
+	const char *default_interface;
 	bool use_emulation;
 	uint64_t cpu_allocation_ratio;            /* 10 when nothing is said */
 	uint64_t memory_overcommit;               /* percent, 100 */

@@ -10,6 +10,7 @@
 
 #include "api/check.h"
 #include "api/config.h"
+#include "api/defaults.h"
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/policy.h"
@@ -115,6 +116,26 @@ check_all(const json_t *before, const json_t *now)
 	expect_answer(kubevirt_check(before, now, &st), &st);
 }
 
+/* Defaults are set once: a second time there is nothing to do. */
+static void
+set_defaults(const json_t *object)
+{
+	struct err err;
+	AUTO(kubevirt_config_unref)
+	struct kubevirt_config *config = kubevirt_config_decode(NULL, &err);
+	AUTO(js_unref) json_t *once = json_deep_copy(object);
+	AUTO(js_unref) json_t *twice = NULL;
+
+	if (!json_is_object(once))
+		return;
+	vmi_set_defaults(once, config, "uuid");
+	vmim_set_defaults(once);
+	twice = json_deep_copy(once);
+	vmi_set_defaults(twice, config, "other");
+	vmim_set_defaults(twice);
+	assert(json_equal(once, twice));
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -130,5 +151,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	decode_machines(now);
 	decode_others(now);
 	check_all(before, now);
+	set_defaults(now);
 	return 0;
 }
