@@ -69,6 +69,9 @@ decode_others(const json_t *object)
 	struct kubevirt_config *config = kubevirt_config_decode(object, &err);
 
 	expect_reason(config, &err);
+	/* Nothing but a name is asked of these. */
+	assert((pod != NULL) == (node != NULL));
+	assert((pod != NULL) == (pvc != NULL));
 	if (policy != NULL && config != NULL) {
 		AUTO(migration_config_done) struct migration_config resolved;
 		AUTO(js_unref) json_t *json = NULL;
