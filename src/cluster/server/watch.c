@@ -163,6 +163,8 @@ watches_end_kind(struct watches *watches, const char *crd)
 		if (str_equal(watch->call->kind->crd, crd))
 			watch_end(watch);
 	}
+	/* The version it was made for may go, and another take its place. */
+	watches->last.rv = 0;
 }
 
 void
