@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/migration/steps.h"
+
+#include <string.h>
+
+#include "api/names.h"
+#include "base/array.h"
+#include "controller/migration/ladder.h"
+#include "controller/migration/waits.h"
+#include "meta/time.h"
+
+static bool
+accepted(const struct facts *f)
+{
+	return !facts_is_unwanted(f);
+}
+
+static bool
+has_pod(const struct facts *f)
+{
+	return f->target_pod != NULL;
+}
+
+static bool
+handed_off(const struct facts *f)
+{
+	return vmi_is_handed_to(f->vmi, f->vmim->meta.uid);
+}
+
+/* One that was handed off was ready then. */
+static bool
+pod_ready(const struct facts *f)
+{
+	return (f->target_pod != NULL && f->target_pod->ready) || handed_off(f);
+}
+
+static bool
+target_listens(const struct facts *f)
+{
+	const struct migration_state *state = facts_state(f);
+
+	return state != NULL && state->target_node[0] != '\0' &&
+	       state->target_address[0] != '\0';
+}
+
+static bool
+source_started(const struct facts *f)
+{
+	const struct migration_state *state = facts_state(f);
+
+	return state != NULL && state->start_us != 0;
+}
+
+/* It also moves machines whose CPUs or memory were changed: these have to say
+ * that the change has come about. */
+static bool
+arrived(const struct facts *f)
+{
+	const struct conds *conds = &f->vmi->conds;
+
+	return facts_is_done(f) && conds_find(conds, COND_HOT_VCPU) == NULL &&
+	       !conds_is_true(conds, COND_HOT_MEMORY) &&
+	       !conds_is_true(conds, COND_MIGRATION_REQUIRED);
+}
+
+static const struct step steps[] = {
+	{ "accepted", MIGRATION_UNSET, MIGRATION_PENDING, accepted },
+	{ "pod-created", MIGRATION_PENDING, MIGRATION_SCHEDULING, has_pod },
+	{ "pod-ready", MIGRATION_SCHEDULING, MIGRATION_SCHEDULED, pod_ready },
+	{ "handed-off", MIGRATION_SCHEDULED, MIGRATION_PREPARING_TARGET,
+	  handed_off },
+	{ "target-listens", MIGRATION_PREPARING_TARGET, MIGRATION_TARGET_READY,
+	  target_listens },
+	{ "source-started", MIGRATION_TARGET_READY, MIGRATION_RUNNING,
+	  source_started },
+	{ "arrived", MIGRATION_RUNNING, MIGRATION_SUCCEEDED, arrived },
+};
+
+const struct step *
+steps_all(size_t *ret_count)
+{
+	*ret_count = ARRAY_LEN(steps);
+	return steps;
+}
+
+void
+steps_advance(const struct facts *facts, struct decision *d)
+{
+	bool stays = facts_is_unwanted(facts) && !facts_is_done(facts);
+
+	d->rule = "wait";
+	for (size_t i = 0; !stays && i < ARRAY_LEN(steps); i++) {
+		if (d->phase != steps[i].from || !steps[i].when(facts))
+			continue;
+		d->rule = steps[i].name;
+		decision_enter(d, steps[i].to);
+	}
+}
+
+void
+steps_set_abort(const struct facts *facts, struct decision *d)
+{
+	const struct cond *old =
+		conds_find(&facts->vmim->conds, COND_ABORT_REQUESTED);
+
+	if (old != NULL && old->status == COND_TRUE)
+		return;
+	if (facts_is_canceled(facts))
+		(void)decision_set_cond(d, facts, COND_ABORT_REQUESTED,
+					FAILURE_CANCELED,
+					"The migration was deleted.");
+	else
+		(void)decision_set_cond(d, facts, COND_ABORT_REQUESTED,
+					FAILURE_RUNNING_TIMEOUT,
+					"The transfer has taken longer than it "
+					"may.");
+}
+
+/* False: there is nothing to abort, or no way to. */
+static bool
+abort_transfer(const struct facts *f, struct decision *d)
+{
+	const struct migration_state *state = facts_state(f);
+	struct action *action;
+
+	if (!facts_is_unwanted(f))
+		return false;
+	steps_set_abort(f, d);
+	if (facts_is_switched(f))
+		return false;
+	decision_again(d, facts_abort_due_us(f));
+	decision_again(d, facts_due_us(f->now_us, FACTS_ABORT_ANSWER_S));
+	(void)waits_set(f, d, WAITING_ABORT,
+			"The nodes have been asked to abort. It ends when they "
+			"have answered, or after two minutes.");
+	/* Handed off, and not yet seen so. */
+	if (state == NULL) {
+		decision_again(d, f->now_us + TIME_US_PER_SECOND);
+		return true;
+	}
+	if (state->abort_requested)
+		return true;
+	action = decision_act(d, ACTION_ABORT);
+	action_event(action, EVENT_SUCCESSFUL_ABORT,
+		     "Migration is ready to be canceled by virt-handler.");
+	action->failed_reason = EVENT_FAILED_ABORT;
+	return true;
+}
+
+static bool
+act_pending(const struct facts *f, struct decision *d)
+{
+	struct action *action;
+
+	if (f->target_pod != NULL)
+		return true;
+	if (f->create_sent) {
+		decision_again(d, f->now_us + TIME_US_PER_SECOND);
+		return true;
+	}
+	if (waits_before_pod(f, d)) {
+		decision_drop_cond(d, f, COND_UTILITY_VOLUMES);
+		decision_drop_cond(d, f, COND_BACKUP);
+		return true;
+	}
+	/* One pod, whatever the caches have not seen yet. The condition that
+	 * it waits stays until the pod is there: it may still be refused. */
+	if (!f->confirmed)
+		return false;
+	action = decision_act(d, ACTION_CREATE_TARGET);
+	action->event.reason = EVENT_SUCCESSFUL_CREATE;
+	action->failed_reason = EVENT_FAILED_CREATE;
+	action->failed_on_vmi = true;
+	return true;
+}
+
+static void
+say_unschedulable(const struct facts *f, struct decision *d)
+{
+	const char *ns = f->vmi->meta.ns, *name = f->vmi->meta.name;
+
+	if (!waits_set(f, d, WAITING_SCHEDULING,
+		       "No node fits the target pod. It goes on when one does; "
+		       "the pod's events say what is missing."))
+		return;
+	decision_emit(d, false, EVENT_UNSCHEDULABLE,
+		      "Migration target pod for VMI [%s/%s] is currently "
+		      "unschedulable.",
+		      ns, name);
+	if (f->cpu_labels == NULL)
+		return;
+	decision_emit(d, true, EVENT_NO_HOST_MODEL_NODE,
+		      "Migration cannot proceed since no node is suitable to "
+		      "run the required CPU model / required features: %s",
+		      f->cpu_labels);
+}
+
+static bool
+act_scheduling(const struct facts *f, struct decision *d)
+{
+	bool unschedulable;
+
+	decision_again(d, facts_pod_due_us(f, &unschedulable));
+	if (f->target_pod != NULL && f->target_pod->unschedulable)
+		say_unschedulable(f, d);
+	else
+		(void)waits_set(f, d, WAITING_POD_START,
+				"The target pod is not ready. It goes on when "
+				"its containers run.");
+	return true;
+}
+
+static bool
+act_scheduled(const struct facts *f, struct decision *d)
+{
+	struct action *action;
+
+	if (d->phase == f->vmim->phase)
+		decision_again(d, facts_phase_due_us(f));
+	if (facts_is_handed_off(f)) {
+		decision_again(d, f->now_us + TIME_US_PER_SECOND);
+		return true;
+	}
+	if (waits_before_handoff(f, d))
+		return true;
+	/* Not for one that has been canceled meanwhile. */
+	if (!f->confirmed)
+		return false;
+	action = decision_act(d, ACTION_HANDOFF);
+	action->pod = f->target_pod;
+	action_event(action, EVENT_SUCCESSFUL_HANDOVER,
+		     "Migration target pod is ready for preparation by "
+		     "virt-handler.");
+	action->failed_reason = EVENT_FAILED_HANDOVER;
+	return true;
+}
+
+static bool
+act_transfer(const struct facts *f, struct decision *d, const char *reason,
+	     const char *message)
+{
+	/* The time of a phase that begins now is not known before it is
+	 * stored; what stores it looks again. */
+	if (d->phase == f->vmim->phase && !facts_is_switched(f))
+		decision_again(d, facts_phase_due_us(f));
+	(void)waits_set(f, d, reason, message);
+	return true;
+}
+
+static bool
+act_preparing(const struct facts *f, struct decision *d)
+{
+	return act_transfer(f, d, WAITING_TARGET_PREPARATION,
+			    "The target node prepares. It goes on when the "
+			    "machine says at which address it listens.");
+}
+
+static bool
+act_ready(const struct facts *f, struct decision *d)
+{
+	return act_transfer(f, d, WAITING_SOURCE_START,
+			    "The source node is to start the transfer. It goes "
+			    "on when the machine says when it did.");
+}
+
+/* Networks send packets to the new place as soon as they know. */
+static bool
+act_running(const struct facts *f, struct decision *d)
+{
+	const struct migration_state *state = facts_state(f);
+
+	if (f->target_pod != NULL && state != NULL &&
+	    state->domain_ready_us != 0 && !state->failed &&
+	    f->target_pod->target_ready[0] == '\0')
+		decision_act(d, ACTION_MARK_READY)->pod = f->target_pod;
+	return act_transfer(f, d, WAITING_TRANSFER,
+			    "The machine is being transferred. It ends when "
+			    "the target node says that it has arrived.");
+}
+
+static bool (*const acts[MIGRATION_PHASE_COUNT])(const struct facts *f,
+						 struct decision *d) = {
+	[MIGRATION_PENDING] = act_pending,
+	[MIGRATION_SCHEDULING] = act_scheduling,
+	[MIGRATION_SCHEDULED] = act_scheduled,
+	[MIGRATION_PREPARING_TARGET] = act_preparing,
+	[MIGRATION_TARGET_READY] = act_ready,
+	[MIGRATION_RUNNING] = act_running,
+};
+
+bool
+steps_act(const struct facts *facts, struct decision *d)
+{
+	if (acts[d->phase] == NULL)
+		return true;
+	if (facts_is_handed_off(facts) && abort_transfer(facts, d))
+		return true;
+	if (!acts[d->phase](facts, d))
+		return false;
+	if (d->phase != MIGRATION_PENDING) {
+		decision_drop_cond(d, facts, COND_UTILITY_VOLUMES);
+		decision_drop_cond(d, facts, COND_BACKUP);
+		decision_drop_cond(d, facts, COND_QUOTA);
+	}
+	return true;
+}
