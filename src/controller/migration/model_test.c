@@ -352,8 +352,7 @@ collect_pods(void)
 			continue;
 		if (!m->exists)
 			live.pods[i].deleting = true;
-		if (p->vmim == NONE || live.vmims[p->vmim].exists ||
-		    !m->exists || m->ended)
+		if (p->vmim == NONE || live.vmims[p->vmim].exists || !m->exists)
 			continue;
 		testfacts_vmi(&v.vmi);
 		v.vmi.node = node_names[m->node];
@@ -508,13 +507,14 @@ print_left(void)
 		const struct mvmim *m = &live.vmims[i];
 
 		if (m->exists &&
-		    (!migration_phase_is_final(m->phase) || m->finalizer))
+		    (!migration_phase_is_final(m->phase) || m->finalizer)) {
 			print_error(
 				"%s: %s%s%s, vmi %d, waits for %s\n",
 				vmim_uids[i], migration_phase_name(m->phase),
 				m->deleting ? " canceled" : "",
 				m->finalizer ? " finalizer" : "", m->vmi,
 				m->cond_count == 0 ? "-" : m->conds[0].reason);
+		}
 	}
 	for (int i = 0; i < PODS; i++) {
 		const struct mpod *p = &live.pods[i];
@@ -570,9 +570,9 @@ check_nothing_left(void)
 		const struct mpod *p = &live.pods[i];
 		const struct mvmi *m = &live.vmis[p->vmi];
 
-		if (p->exists && m->exists && m->pod != i && !m->ended)
+		if (p->exists && m->exists && m->pod != i)
 			print_left();
-		CHECK(!p->exists || !m->exists || m->pod == i || m->ended);
+		CHECK(!p->exists || !m->exists || m->pod == i);
 	}
 	CHECK(slots_used(slots) == 0);
 }
