@@ -23,13 +23,19 @@
 #define SECOND TIME_US_PER_SECOND
 
 static unsigned long long seed;
-static bool nodes_silent;
+static bool nodes_silent, nodes_slow, api_fails;
 
 static unsigned
 dice(unsigned sides)
 {
 	seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
 	return (unsigned)(seed >> 33) % sides;
+}
+
+bool
+requests_fail(void)
+{
+	return api_fails && dice(12) == 0;
 }
 
 /* Which rows of the tables were used, so that a test that no longer gets to
@@ -72,6 +78,22 @@ check_all_used(void)
 	}
 }
 
+/* What is said to have happened has. */
+static void
+check_true(const char *rule, int i)
+{
+	const struct mvmi *m = &live.vmis[live.vmims[i].vmi];
+
+	if (strcmp(rule, "machine-gone") == 0)
+		CHECK(!m->exists);
+	else if (strcmp(rule, "target-removed") == 0)
+		CHECK(target_pod_of(&live, i) == NONE);
+	else if (strncmp(rule, "state-", strlen("state-")) == 0)
+		CHECK(m->state.vmim != i);
+	else if (strcmp(rule, "canceled") == 0)
+		CHECK(m->state.vmim != i && live.vmims[i].deleting);
+}
+
 /* One look of the controller at a migration. True when it did something. */
 static bool
 look(int i)
@@ -96,6 +118,7 @@ look(int i)
 	decide(&v.f, &again);
 	CHECK(again.phase == d.phase && again.action_count == d.action_count);
 	note_rule(d.rule);
+	check_true(d.rule, i);
 	carry_out(i, &d, seen);
 	return d.action_count != 0 || decision_changes_status(&d) ||
 	       d.remove_finalizer || d.delete_migration;
@@ -423,11 +446,36 @@ begin(void)
 	}
 	now_us = TESTFACTS_NOW_US;
 	quota_full = false;
+	api_fails = dice(2) == 0;
+	nodes_slow = dice(2) == 0;
 	nodes_silent = false;
 	slots = slots_new();
 	memset(create_sent, 0, sizeof(create_sent));
 	memset(handoff_sent, 0, sizeof(handoff_sent));
 	cache = live;
+}
+
+/* A migration, most often one that goes on. */
+static int
+pick(void)
+{
+	int i = NONE;
+
+	for (int tries = 0; tries < VMIMS; tries++) {
+		i = (int)dice(VMIMS);
+		if (live.vmims[i].exists &&
+		    !migration_phase_is_final(live.vmims[i].phase))
+			break;
+	}
+	return i;
+}
+
+static int
+pick_pod(void)
+{
+	int pod = target_pod_of(&live, pick());
+
+	return pod == NONE || dice(4) == 0 ? (int)dice(PODS) : pod;
 }
 
 static void
@@ -439,43 +487,45 @@ step(void)
 		break;
 	case 1:
 		if (dice(3) == 0)
-			cancel((int)dice(VMIMS));
+			cancel(pick());
 		break;
 	case 2:
-		pod_event((int)dice(PODS), 0);
+		pod_event(pick_pod(), 0);
 		break;
 	case 3:
-		if (dice(4) == 0)
+		if (dice(nodes_slow ? 20 : 4) == 0)
 			pod_event((int)dice(PODS), 1 + dice(4));
 		break;
 	case 4:
 	case 5:
-		nodes_work((int)dice(VMIS));
+		if (!nodes_slow || dice(5) == 0)
+			nodes_work((int)dice(VMIS));
 		break;
 	case 6:
-		if (dice(4) == 0)
+		if (dice(nodes_slow ? 12 : 4) == 0)
 			vmi_event((int)dice(VMIS));
 		break;
 	case 7:
-		now_us += (int64_t)dice(dice(8) == 0 ? 500 : 20) * SECOND;
+		now_us += (int64_t)dice(nodes_slow || dice(8) == 0 ? 400 : 20) *
+			  SECOND;
 		now_us -= dice(16) == 0 ? 30 * SECOND : 0;
 		break;
 	case 8:
-		if (dice(10) == 0)
+		if (dice(4) == 0)
 			restart();
 		quota_full = dice(10) == 0;
 		break;
 	case 9:
-		see_pod((int)dice(PODS));
+		see_pod(pick_pod());
 		break;
 	case 10:
 		see_vmi((int)dice(VMIS));
 		break;
 	case 11:
-		see_vmim((int)dice(VMIMS));
+		see_vmim(pick());
 		break;
 	default:
-		(void)look((int)dice(VMIMS));
+		(void)look(pick());
 		break;
 	}
 	check_always();
@@ -535,6 +585,8 @@ drain(void)
 	unsigned turns = 0;
 
 	quota_full = false;
+	api_fails = false;
+	nodes_slow = false;
 	nodes_silent = dice(2) == 0;
 	for (; turns < DRAIN_MAX && !is_all_over(); turns++) {
 		for (int i = 0; i < PODS; i++) {

@@ -220,6 +220,20 @@ delete_pod(const struct action *action, int i)
 	live.pods[pod].deleting = true;
 }
 
+/* The machine is on the target, at least in part, and alive. */
+static bool
+is_switched(int i)
+{
+	const struct mvmi *m = &live.vmis[live.vmims[i].vmi];
+	const struct mstate *s = &m->state;
+
+	return m->exists && !m->ended && s->vmim == i && !s->failed &&
+	       (s->arrived || s->post_copy || s->completed) &&
+	       live.pods[s->target_pod].exists &&
+	       live.pods[s->target_pod].vmim == i &&
+	       !live.pods[s->target_pod].down;
+}
+
 static void
 carry_out_action(const struct action *action, int i)
 {
@@ -240,6 +254,7 @@ carry_out_action(const struct action *action, int i)
 			m->state.abort = true;
 		break;
 	case ACTION_FAIL_STATE:
+		CHECK(!is_switched(i));
 		if (m->exists && m->state.vmim == i && !m->state.completed) {
 			m->state.failed = true;
 			(void)snprintf(m->state.reason, sizeof(m->state.reason),
@@ -298,6 +313,7 @@ check_phases(const struct mvmim *m, const struct decision *d, int i)
 		CHECK(canceled_in[i] == MIGRATION_PHASE_COUNT ||
 		      to == MIGRATION_FAILED ||
 		      live.vmis[m->vmi].state.completed);
+		CHECK(to != MIGRATION_FAILED || !is_switched(i));
 		at = to;
 	}
 }
@@ -327,11 +343,16 @@ carry_out(int i, const struct decision *d, const struct world *seen)
 {
 	struct mvmim *m = &live.vmims[i];
 
-	for (size_t k = 0; k < d->action_count; k++)
+	for (size_t k = 0; k < d->action_count; k++) {
+		if (requests_fail())
+			return;
 		carry_out_action(&d->actions[k], i);
+	}
 	if (decision_action(d, ACTION_STAMP) != NULL)
 		m->version++;
 	if (!write_status(i, d, seen->vmims[i].version))
+		return;
+	if (requests_fail())
 		return;
 	if (d->remove_finalizer) {
 		CHECK(migration_phase_is_final(m->phase));

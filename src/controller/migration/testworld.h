@@ -15,7 +15,7 @@
 
 #define NODES 4
 #define VMIS 3
-#define VMIMS 14
+#define VMIMS 20
 #define PODS (VMIS + VMIMS)
 #define NONE (-1)
 #define FOREIGN (-2)
@@ -100,6 +100,9 @@ struct views {
 void view_pod(struct pod *view, const struct world *w, int i);
 void view_state(struct views *v, const struct mstate *s);
 void view(struct views *v, const struct world *w, int i, bool confirmed);
+
+/* model_test.c's: whether the next request is lost, as one before a crash. */
+bool requests_fail(void);
 
 /* NONE: there is none. */
 int target_pod_of(const struct world *w, int vmim);
