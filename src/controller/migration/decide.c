@@ -58,7 +58,8 @@ fail_state(struct decision *d, const struct facts *f, const char *told)
 static const struct pod *
 leftover_pod(const struct decision *d, const struct facts *f)
 {
-	if (d->phase == MIGRATION_FAILED)
+	/* A machine can arrive and end before its migration says so. */
+	if (d->phase == MIGRATION_FAILED && !facts_is_done(f))
 		return facts_needs_target(f) ? NULL : f->target_pod;
 	/* Only the state of this migration says which one it left. */
 	if (f->source_pod == NULL || f->vmi == NULL || facts_state(f) == NULL ||
@@ -132,6 +133,11 @@ settle(struct decision *d, const struct facts *f, const struct rung *rung)
 		d->copy_state = true;
 	if (!settled)
 		return;
+	/* A pod that the cache does not show would be left behind. */
+	if (f->vmim->has_finalizer && !f->confirmed) {
+		decision_again(d, f->now_us);
+		return;
+	}
 	d->remove_finalizer = f->vmim->has_finalizer;
 	d->delete_migration =
 		gc_is_surplus(f) || (f->vmi == NULL && vmim_is_final(f->vmim) &&
@@ -187,6 +193,8 @@ decide_ended(const struct facts *f, struct decision *d)
 	}
 	d->rule = "ended";
 	settle(d, f, NULL);
+	if (d->again_us <= f->now_us)
+		ask_to_confirm(d, f, "ended");
 }
 
 void
