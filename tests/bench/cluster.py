@@ -34,6 +34,9 @@ MIB = 1024 * 1024
 BASE = {"create": 767, "update": 525, "get": 1734}
 BASE_MEMORY_MIB = 2267 + 186
 FACTOR = 5
+# With fifty times the objects a cost that grows with their number would leave
+# a fiftieth; caches that no longer hold everything may take up to half.
+GROWTH_FLOOR = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,7 +88,7 @@ def bounds(sizes):
     ]
     if large != small:
         rows += [Bound(f"{op}s, 32 clients: {large} objects to {small}", "x",
-                       True, 0.7, ratio(f"{op}_32", large, small))
+                       True, GROWTH_FLOOR, ratio(f"{op}_32", large, small))
                  for op in ("create", "update", "get")]
         rows.append(Bound(f"list time per object: {large} to {small}", "x",
                           False, 1.5, ratio("list_us_each", large, small)))
