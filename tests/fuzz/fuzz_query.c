@@ -34,7 +34,7 @@ read_options(const struct query *query)
 	struct status st = STATUS_INIT;
 	struct list_options list;
 	struct write_options write;
-	struct delete_options delete_;
+	struct delete_options removal;
 
 	expect(query_list_options(query, false, &list, &st), &st);
 	expect(query_list_options(query, true, &list, &st), &st);
@@ -43,7 +43,7 @@ read_options(const struct query *query)
 	expect(query_write_options(query, "CreateOptions", &write, &st), &st);
 	expect(query_write_options(query, "PatchOptions", &write, &st), &st);
 	assert(write.field_manager != NULL);
-	expect(query_delete_options(query, NULL, &delete_, &st), &st);
+	expect(query_delete_options(query, NULL, &removal, &st), &st);
 }
 
 static void
