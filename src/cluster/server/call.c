@@ -14,6 +14,7 @@
 #include "cluster/server/objmeta.h"
 #include "cluster/server/render.h"
 #include "cluster/server/server.h"
+#include "cluster/server/server_internal.h"
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
 #include "http/server.h"
@@ -188,6 +189,7 @@ call_stream_begin(struct call *call, const char *content_type)
 
 	head_init(&head, call, content_type);
 	http_stream_begin(call->http, 200, head.headers, head.count);
+	server_count(call->server, 200);
 	head_done(&head, call);
 }
 
@@ -201,6 +203,7 @@ send_http(struct call *call, int code, const char *content_type, char *body,
 	head_init(&head, call, content_type);
 	http_reply_taking(call->http, code, head.headers, head.count, body,
 			  len);
+	server_count(call->server, code);
 	head_done(&head, call);
 	call_free(call);
 }

@@ -99,11 +99,14 @@ send_document(struct call *call, const struct document *document,
 	}
 	for (size_t i = 0; i < count; i++)
 		headers[n++] = extra[i];
-	if (seen != NULL && str_equal(seen, document->etag))
+	if (seen != NULL && str_equal(seen, document->etag)) {
 		http_reply(call->http, 304, headers, n, NULL, 0);
-	else
+		server_count(call->server, 304);
+	} else {
 		http_reply(call->http, 200, headers, n, document->data,
 			   document->len);
+		server_count(call->server, 200);
+	}
 	call_free(call);
 }
 
@@ -154,6 +157,7 @@ redirect(struct call *call, const char *path, const char *hash)
 	const struct http_header headers[] = { { "Location", location } };
 
 	http_reply(call->http, 301, headers, 1, NULL, 0);
+	server_count(call->server, 301);
 	free(location);
 	call_free(call);
 }

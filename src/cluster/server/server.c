@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/array.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -108,10 +109,19 @@ server_deletions(struct server *server)
 	return server->deletions;
 }
 
-struct server_stats *
-server_stats(struct server *server)
+const struct server_stats *
+server_stats(const struct server *server)
 {
 	return &server->stats;
+}
+
+void
+server_count(struct server *server, int code)
+{
+	size_t class = (size_t)code / 100;
+
+	if (class < ARRAY_LEN(server->stats.by_class))
+		server->stats.by_class[class]++;
 }
 
 bool

@@ -17,13 +17,14 @@ struct watches;
 struct server_stats {
 	uint64_t started_ms;  /* of the monotonic clock */
 	uint64_t by_class[6]; /* answers by their code's first digit */
-	uint64_t by_verb[9];  /* requests by verb; [0]: no resource */
 };
 
 struct watches *server_watches(struct server *server);
 struct logs *server_logs(struct server *server);
 struct deletions *server_deletions(struct server *server);
-struct server_stats *server_stats(struct server *server);
+const struct server_stats *server_stats(const struct server *server);
+/* An answer with this code has gone out. */
+void server_count(struct server *server, int code);
 bool server_is_draining(const struct server *server);
 
 /* All deletions of collections. Freeing answers those that are not done; it is
