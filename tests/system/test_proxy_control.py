@@ -324,6 +324,10 @@ def test_a_dead_opener_lets_streams_finish(bench):
     bench.client(daemon_a).call("source.start", {
         "key": "k1", "peer": "node-b", "dir": bench.a, **ready})
     near, far = bench.connect(), sink.accept()
+    # The opener connects before it hands the socket over: only a byte that has
+    # come through shows that it did.
+    near.sendall(b"x")
+    assert far.recv(1) == b"x"
     os.kill(daemon_b.pids()[1], signal.SIGKILL)
     wait_for("the daemon to notice", lambda: "opener" in daemon_b.log())
     near.sendall(b"carried")
