@@ -120,15 +120,11 @@ receive_line(struct rpc_client *client, uint64_t deadline_ms, size_t *ret_len,
 static char *
 request_text(uint64_t id, const struct rpc_call *call)
 {
-	AUTO(js_unref) json_t *request = json_object();
+	AUTO(js_unref)
+	json_t *request = rpc_request_new(id, call->method, call->params);
 	char *text;
 	size_t len;
 
-	(void)json_object_set_new(request, "jsonrpc", json_string("2.0"));
-	(void)json_object_set_new(request, "id", json_integer((json_int_t)id));
-	(void)json_object_set_new(request, "method", json_string(call->method));
-	if (call->params != NULL)
-		(void)json_object_set(request, "params", call->params);
 	text = js_text(request);
 	len = strlen(text);
 	text = xrealloc(text, len + 2);

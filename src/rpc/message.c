@@ -177,6 +177,21 @@ rpc_reply_parse(const char *text, size_t len, uint64_t id, json_t **ret_result,
 }
 
 json_t *
+rpc_request_new(uint64_t id, const char *method, json_t *params)
+{
+	json_t *request = json_object();
+
+	(void)json_object_set_new(request, "jsonrpc", json_string("2.0"));
+	if (id != 0)
+		(void)json_object_set_new(request, "id",
+					  json_integer((json_int_t)id));
+	(void)json_object_set_new(request, "method", json_string(method));
+	if (params != NULL)
+		(void)json_object_set(request, "params", params);
+	return request;
+}
+
+json_t *
 rpc_hello(const struct rpc_identity *self)
 {
 	json_t *obj = json_object();

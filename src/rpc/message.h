@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/js.h"
 #include "rpc/rpc.h"
@@ -49,6 +50,10 @@ int rpc_code_from_err(const struct err *err);
  */
 int rpc_reply_parse(const char *text, size_t len, uint64_t id,
 		    json_t **ret_result, struct err *err);
+
+/* A request; id 0 is none: a notification. params is borrowed, NULL for none;
+ * a new reference. */
+json_t *rpc_request_new(uint64_t id, const char *method, json_t *params);
 
 /* {"protocol","program","version"}; a new reference. */
 json_t *rpc_hello(const struct rpc_identity *self);

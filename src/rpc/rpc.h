@@ -11,7 +11,9 @@
  * gives them to the message that holds the last byte they came with.
  *
  * Both sides say which protocol they speak in "hello", whose parameters and
- * result are {"protocol":1,"program":"ferry-proxy","version":"0.1.0"}.
+ * result are {"protocol":1,"program":"ferry-proxy","version":"0.1.0"}. A client
+ * that adds "notify":true gets notifications: requests of the server without an
+ * id, between the replies, which nobody answers.
  *
  * An error that a method reports carries the kind of struct err:
  * {"code":-32004,"message":"...","data":{"kind":"Conflict"}}. The code is
@@ -25,7 +27,8 @@
 /* Limits: what a peer can make us keep. */
 #define RPC_MESSAGE_MAX (1024UL * 1024) /* request, with its newline */
 #define RPC_REPLY_MAX (8UL * 1024 * 1024)
-#define RPC_FDS_MAX 16U /* per message */
+#define RPC_NOTIFY_BACKLOG (1024UL * 1024) /* unread notifications */
+#define RPC_FDS_MAX 16U                    /* per message */
 #define RPC_CONNECTIONS_MAX 64U
 
 /* Deadlines, both for the whole message and not for one byte of it. */

@@ -21,6 +21,7 @@
 /* What the deadline of a connection is for. */
 enum waiting {
 	WAITING_REQUEST, /* no deadline: a client may stay connected */
+	WAITING_ANSWER,  /* the same: from a method that takes its time */
 	WAITING_NEWLINE,
 	WAITING_READER,
 };
@@ -113,12 +114,18 @@ conn_wait(struct conn *conn, enum waiting waiting)
 				      ? server->send_timeout_ms
 				      : server->receive_timeout_ms;
 
-	loop_io_want(conn->io,
-		     waiting == WAITING_READER ? LOOP_WRITE : LOOP_READ);
+	static const unsigned wanted[] = {
+		[WAITING_REQUEST] = LOOP_READ,
+		[WAITING_ANSWER] = 0,
+		[WAITING_NEWLINE] = LOOP_READ,
+		[WAITING_READER] = LOOP_WRITE,
+	};
+
+	loop_io_want(conn->io, wanted[waiting]);
 	if (waiting == conn->waiting)
 		return;
 	conn->waiting = waiting;
-	if (waiting == WAITING_REQUEST)
+	if (waiting == WAITING_REQUEST || waiting == WAITING_ANSWER)
 		loop_timer_stop(conn->timer);
 	else
 		loop_timer_start(conn->timer, timeout_ms * US_PER_MS);
@@ -147,8 +154,18 @@ conn_pump(struct conn *conn)
 			break;
 		conn_wait(conn, WAITING_REQUEST);
 	}
-	conn_wait(conn, rpc_session_partial(session) ? WAITING_NEWLINE
-						     : WAITING_REQUEST);
+	if (session->owed != NULL)
+		conn_wait(conn, WAITING_ANSWER);
+	else if (rpc_session_partial(session))
+		conn_wait(conn, WAITING_NEWLINE);
+	else
+		conn_wait(conn, WAITING_REQUEST);
+}
+
+static void
+conn_wake(void *arg)
+{
+	conn_pump(arg);
 }
 
 /* -1: the connection is over. */
@@ -249,6 +266,8 @@ rpc_server_adopt(struct rpc_server *server, int fd)
 	conn->server = server;
 	conn->fd = TAKE_FD(taken);
 	rpc_session_init(&conn->session, &server->service);
+	conn->session.wake = conn_wake;
+	conn->session.wake_arg = conn;
 	conn->timer = loop_timer_new(server->loop, conn_late, conn);
 	conn->io = loop_io_new(server->loop, conn->fd, conn_ready, conn);
 	loop_io_want(conn->io, LOOP_READ);
@@ -330,6 +349,30 @@ rpc_server_free(struct rpc_server *server)
 	}
 	free(server->uids);
 	free(server);
+}
+
+/* Inside of a method of this client the pump goes on by itself. */
+static void
+conn_notify(struct conn *conn, const char *method, json_t *params)
+{
+	if (!conn->session.notify)
+		return;
+	if (rpc_session_notify(&conn->session, method, params) == -1) {
+		log_warning(NULL, "ending a control connection: the client "
+				  "does not read its notifications");
+		conn->session.closing = true;
+		buf_clear(&conn->session.out);
+	}
+	if (!conn->session.handling)
+		conn_pump(conn);
+}
+
+void
+rpc_server_notify(struct rpc_server *server, const char *method, json_t *params)
+{
+	/* From the end: one that ends is replaced by the last. */
+	for (size_t i = server->n_conns; i > 0; i--)
+		conn_notify(server->conns[i - 1], method, params);
 }
 
 size_t

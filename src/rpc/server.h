@@ -47,6 +47,11 @@ void rpc_server_free(struct rpc_server *server);
 /* Treats fd, which is taken, as if it had been accepted. */
 void rpc_server_adopt(struct rpc_server *server, int fd);
 
+/* Tells every client that asked for notifications. params is borrowed. A
+ * client that does not keep up is cut off. */
+void rpc_server_notify(struct rpc_server *server, const char *method,
+		       json_t *params);
+
 size_t rpc_server_connections(const struct rpc_server *server);
 
 #endif

@@ -13,6 +13,13 @@
 #include "rpc/message.h"
 
 #define NO_SUCH_METHOD 1
+#define ANSWERED_LATER 2
+
+/* A call that was taken and not answered. */
+struct rpc_pending {
+	struct rpc_session *session; /* NULL once the client is gone */
+	json_t *id;                  /* NULL: nobody waits */
+};
 
 void
 rpc_session_init(struct rpc_session *session, const struct rpc_service *service)
@@ -30,6 +37,9 @@ rpc_session_done(struct rpc_session *session)
 	for (size_t i = 0; i < session->n_fds; i++)
 		(void)close(session->fds[i].fd);
 	session->n_fds = 0;
+	if (session->owed != NULL)
+		session->owed->session = NULL;
+	session->owed = NULL;
 	buf_done(&session->in);
 	buf_done(&session->out);
 }
@@ -69,29 +79,56 @@ send_error(struct rpc_session *session, json_t *id, int code,
 }
 
 static int
-say_hello(const struct rpc_service *service, const json_t *params,
+say_hello(struct rpc_session *session, const json_t *params,
 	  json_t **ret_result, struct err *err)
 {
 	if (params != NULL && rpc_hello_check(params, err) == -1)
 		return -1;
-	*ret_result = rpc_hello(&service->self);
+	session->notify = json_is_true(json_object_get(params, "notify"));
+	*ret_result = rpc_hello(&session->service->self);
 	return 0;
 }
 
-/* As a method returns, or NO_SUCH_METHOD without touching err. */
 static int
-call_method(const struct rpc_service *service,
-	    const struct rpc_request *request, struct rpc_fds *fds,
-	    json_t **ret_result, struct err *err)
+call_later(struct rpc_session *session, const struct rpc_late_method *method,
+	   const struct rpc_request *request, struct err *err)
 {
+	struct rpc_pending *pending = xmalloc0(sizeof(*pending));
+
+	pending->session = session;
+	pending->id = json_incref(request->id);
+	session->owed = pending;
+	if (method->fn(session->service->ctx, request->params, pending, err) ==
+	    0)
+		return ANSWERED_LATER;
+	session->owed = NULL;
+	js_unref(&pending->id);
+	free(pending);
+	return -1;
+}
+
+/* As a method returns; or NO_SUCH_METHOD or ANSWERED_LATER, without touching
+ * err. */
+static int
+call_method(struct rpc_session *session, const struct rpc_request *request,
+	    struct rpc_fds *fds, json_t **ret_result, struct err *err)
+{
+	const struct rpc_service *service = session->service;
+
 	if (str_equal(request->method, "hello"))
-		return say_hello(service, request->params, ret_result, err);
+		return say_hello(session, request->params, ret_result, err);
 	for (size_t i = 0; i < service->n_methods; i++) {
 		const struct rpc_method *m = &service->methods[i];
 
-		if (str_equal(m->name, request->method))
-			return m->fn(service->ctx, request->params, fds,
-				     ret_result, err);
+		if (!str_equal(m->name, request->method))
+			continue;
+		return m->fn(service->ctx, request->params, fds, ret_result,
+			     err);
+	}
+	for (size_t i = 0; i < service->n_late; i++) {
+		if (str_equal(service->late[i].name, request->method))
+			return call_later(session, &service->late[i], request,
+					  err);
 	}
 	return NO_SUCH_METHOD;
 }
@@ -109,8 +146,10 @@ handle(struct rpc_session *session, const char *text, size_t len,
 		send_error(session, request.id, code, &err);
 		return;
 	}
-	rc = call_method(session->service, &request, fds, &result, &err);
-	if (request.id == NULL)
+	session->handling = true;
+	rc = call_method(session, &request, fds, &result, &err);
+	session->handling = false;
+	if (request.id == NULL || rc == ANSWERED_LATER)
 		return;
 	if (rc == 0) {
 		send_reply(session, request.id,
@@ -205,7 +244,8 @@ rpc_session_step(struct rpc_session *session)
 	const uint8_t *newline;
 	size_t len;
 
-	if (session->closing || in->len == session->scanned)
+	if (session->closing || session->owed != NULL ||
+	    in->len == session->scanned)
 		return false;
 	newline = memchr(in->data + session->scanned, '\n',
 			 in->len - session->scanned);
@@ -231,6 +271,51 @@ rpc_session_step(struct rpc_session *session)
 	if (in->len == 0 && in->size > RPC_SESSION_CHUNK)
 		buf_done(in);
 	return true;
+}
+
+/* Takes the reply. */
+static void
+settle(struct rpc_pending *pending, json_t *taken)
+{
+	AUTO(js_unref) json_t *reply = taken;
+	struct rpc_session *session = pending->session;
+
+	if (session != NULL) {
+		session->owed = NULL;
+		if (pending->id != NULL)
+			send_reply(session, pending->id, TAKE_PTR(reply));
+	}
+	js_unref(&pending->id);
+	free(pending);
+	if (session != NULL && !session->handling && session->wake != NULL)
+		session->wake(session->wake_arg);
+}
+
+void
+rpc_pending_result(struct rpc_pending *pending, json_t *result)
+{
+	settle(pending, rpc_reply_result(pending->id, result));
+}
+
+void
+rpc_pending_error(struct rpc_pending *pending, const struct err *err)
+{
+	settle(pending,
+	       rpc_reply_error(pending->id, rpc_code_from_err(err), err));
+}
+
+int
+rpc_session_notify(struct rpc_session *session, const char *method,
+		   json_t *params)
+{
+	AUTO(js_unref) json_t *request = NULL;
+
+	if (!session->notify || session->closing)
+		return 0;
+	if (session->out.len > RPC_NOTIFY_BACKLOG)
+		return -1;
+	request = rpc_request_new(0, method, params);
+	return put_reply(session, request);
 }
 
 bool

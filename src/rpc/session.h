@@ -25,6 +25,7 @@
 #include "rpc/rpc.h"
 
 struct err;
+struct rpc_pending;
 
 #define RPC_SESSION_CHUNK (64UL * 1024) /* most that is fed at once */
 
@@ -40,12 +41,26 @@ struct rpc_method {
 		  json_t **ret_result, struct err *err);
 };
 
+/*
+ * A method that takes its time. The handler returns 0 and answers later, once,
+ * by the pending call, which it owns from then on; or -1 with err at once. The
+ * client's next message waits until then. A call without an id is answered
+ * too; the answer goes nowhere.
+ */
+struct rpc_late_method {
+	const char *name;
+	int (*fn)(void *ctx, const json_t *params, struct rpc_pending *pending,
+		  struct err *err);
+};
+
 /* What a server offers. All of it is borrowed and outlives the sessions. */
 struct rpc_service {
 	struct rpc_identity self;
 	const struct rpc_method *methods; /* "hello" is built in */
 	size_t n_methods;
 	void *ctx;
+	const struct rpc_late_method *late;
+	size_t n_late;
 };
 
 struct rpc_session {
@@ -58,7 +73,13 @@ struct rpc_session {
 		size_t last; /* offset in in of the last byte it came with */
 	} fds[2 * RPC_FDS_MAX];
 	size_t n_fds;
-	bool closing; /* end the connection once out is empty */
+	bool closing;  /* end the connection once out is empty */
+	bool notify;   /* the client asked for notifications in its hello */
+	bool handling; /* inside of a method */
+	struct rpc_pending *owed; /* a call that is not answered yet */
+	/* Called when an owed answer has come; the owner's. */
+	void (*wake)(void *arg);
+	void *wake_arg;
 };
 
 void rpc_session_init(struct rpc_session *session,
@@ -77,6 +98,21 @@ void rpc_session_feed(struct rpc_session *session, const void *data, size_t len,
  * empty. Returns whether there was one.
  */
 bool rpc_session_step(struct rpc_session *session);
+
+/*
+ * Answers a pending call and frees it; for a client that is gone, that is all.
+ * result is taken, NULL counts as JSON null.
+ */
+void rpc_pending_result(struct rpc_pending *pending, json_t *result);
+void rpc_pending_error(struct rpc_pending *pending, const struct err *err);
+
+/*
+ * Adds a notification to out, behind what is there. params is borrowed. Does
+ * nothing for a client that did not ask for them. -1: the client has left
+ * RPC_NOTIFY_BACKLOG bytes unread.
+ */
+int rpc_session_notify(struct rpc_session *session, const char *method,
+		       json_t *params);
 
 /* Whether the beginning of a message is there without its end. */
 bool rpc_session_partial(const struct rpc_session *session);

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rpc/caller.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/test.h"
+#include "rpc/server.h"
+
+#define PATIENCE_US 60000000U
+
+struct fixture {
+	struct loop *loop;
+	struct loop_timer *patience;
+	struct rpc_server *server;
+	struct rpc_caller *caller;
+	struct rpc_pending *pending;
+	char trace[256]; /* a word for each thing that happened */
+	const char *until;
+};
+
+static void
+note(struct fixture *f, const char *word)
+{
+	strncat(f->trace, word, sizeof(f->trace) - strlen(f->trace) - 1);
+	strncat(f->trace, " ", sizeof(f->trace) - strlen(f->trace) - 1);
+	if (f->until != NULL && strcmp(f->until, word) == 0)
+		loop_stop(f->loop);
+}
+
+static void
+impatient(void *arg)
+{
+	struct fixture *f = arg;
+
+	fail_msg("nothing happens any more after '%s'", f->trace);
+}
+
+static void
+run_until(struct fixture *f, const char *word)
+{
+	f->until = word;
+	loop_timer_start(f->patience, PATIENCE_US);
+	loop_run(f->loop);
+	loop_timer_stop(f->patience);
+}
+
+static int
+method_ping(void *ctx, const json_t *params, struct rpc_fds *fds,
+	    json_t **ret_result, struct err *err)
+{
+	(void)params;
+	(void)fds;
+	(void)err;
+	note(ctx, "ping");
+	*ret_result = json_string("pong");
+	return 0;
+}
+
+static int
+method_fail(void *ctx, const json_t *params, struct rpc_fds *fds,
+	    json_t **ret_result, struct err *err)
+{
+	(void)ctx;
+	(void)params;
+	(void)fds;
+	(void)ret_result;
+	return err_set(err, ERR_CONFLICT, "no");
+}
+
+static int
+method_slow(void *ctx, const json_t *params, struct rpc_pending *pending,
+	    struct err *err)
+{
+	struct fixture *f = ctx;
+
+	(void)params;
+	(void)err;
+	f->pending = pending;
+	note(f, "slow");
+	return 0;
+}
+
+static int
+method_refuse_later(void *ctx, const json_t *params,
+		    struct rpc_pending *pending, struct err *err)
+{
+	(void)ctx;
+	(void)params;
+	(void)pending;
+	return err_set(err, ERR_DENIED, "not later either");
+}
+
+/* Tells before it answers, from within the method. */
+static int
+method_tell(void *ctx, const json_t *params, struct rpc_pending *pending,
+	    struct err *err)
+{
+	struct fixture *f = ctx;
+
+	(void)params;
+	(void)err;
+	rpc_server_notify(f->server, "news", NULL);
+	rpc_pending_result(pending, NULL);
+	return 0;
+}
+
+static const struct rpc_method methods[] = {
+	{ .name = "ping", .fn = method_ping },
+	{ .name = "fail", .fn = method_fail },
+};
+
+static const struct rpc_late_method late_methods[] = {
+	{ .name = "slow", .fn = method_slow },
+	{ .name = "refuse", .fn = method_refuse_later },
+	{ .name = "tell", .fn = method_tell },
+};
+
+static void
+on_ready(void *ctx, const json_t *hello)
+{
+	assert_string_equal(
+		json_string_value(json_object_get(hello, "program")), "server");
+	note(ctx, "ready");
+}
+
+static void
+on_notified(void *ctx, const char *method, const json_t *params)
+{
+	(void)params;
+	note(ctx, method);
+}
+
+static void
+on_ended(void *ctx, const struct err *err)
+{
+	note(ctx, "ended");
+	note(ctx, err_kind_name(err->kind));
+}
+
+static void
+answered(void *arg, const json_t *result, const struct err *err)
+{
+	note(arg, err != NULL
+			  ? err_kind_name(err->kind)
+			  : (json_is_string(result) ? json_string_value(result)
+						    : "null"));
+}
+
+static void
+answered_and_free(void *arg, const json_t *result, const struct err *err)
+{
+	struct fixture *f = arg;
+
+	(void)result;
+	(void)err;
+	rpc_caller_free(f->caller);
+	f->caller = NULL;
+	note(f, "freed");
+}
+
+static int
+setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	uid_t self = geteuid();
+	struct rpc_server_config config = {
+		.service = { .self = { "server", "1" },
+			     .methods = methods,
+			     .n_methods = ARRAY_LEN(methods),
+			     .late = late_methods,
+			     .n_late = ARRAY_LEN(late_methods),
+			     .ctx = f },
+		.uids = &self,
+		.n_uids = 1,
+	};
+	struct rpc_caller_config caller = {
+		.self = { "caller", "1" },
+		.ready = on_ready,
+		.notified = on_notified,
+		.ended = on_ended,
+		.ctx = f,
+	};
+	int pair[2];
+
+	log_init("test", LOG_LEVEL_ERROR, LOG_FORMAT_JSON);
+	f->loop = config.loop = caller.loop = loop_new();
+	f->patience = loop_timer_new(f->loop, impatient, f);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	f->server = rpc_server_new(&config, -1);
+	rpc_server_adopt(f->server, pair[0]);
+	f->caller = rpc_caller_new(&caller, pair[1]);
+	*state = f;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	rpc_caller_free(f->caller);
+	rpc_server_free(f->server);
+	if (f->pending != NULL)
+		rpc_pending_result(f->pending, NULL);
+	loop_timer_free(f->patience);
+	loop_free(f->loop);
+	free(f);
+	return 0;
+}
+
+static void
+call(struct fixture *f, const char *method, uint64_t timeout_ms,
+     rpc_answer_fn fn)
+{
+	struct err err;
+
+	assert_int_equal(rpc_caller_call(f->caller, method, NULL, timeout_ms,
+					 fn, f, &err),
+			 0);
+}
+
+static void
+test_calls_are_answered_in_order_after_hello(void **state)
+{
+	struct fixture *f = *state;
+
+	call(f, "ping", 0, answered);
+	call(f, "fail", 0, answered);
+	call(f, "nothing", 0, answered);
+	call(f, "refuse", 0, answered);
+	run_until(f, "Denied");
+	assert_string_equal(f->trace,
+			    "ping ready pong Conflict NotFound Denied ");
+}
+
+static void
+test_a_late_answer_keeps_its_place_and_notifications_pass_it(void **state)
+{
+	struct fixture *f = *state;
+
+	call(f, "slow", 0, answered);
+	call(f, "ping", 0, answered);
+	run_until(f, "slow");
+	rpc_server_notify(f->server, "news", NULL);
+	run_until(f, "news");
+	rpc_pending_result(f->pending, json_string("done"));
+	f->pending = NULL;
+	run_until(f, "pong");
+	assert_string_equal(f->trace, "slow ready news ping done pong ");
+}
+
+static void
+test_a_method_may_notify_and_answer_at_once(void **state)
+{
+	struct fixture *f = *state;
+
+	call(f, "tell", 0, answered);
+	call(f, "ping", 0, answered);
+	run_until(f, "pong");
+	assert_string_equal(f->trace, "ping ready news null pong ");
+}
+
+static void
+test_a_client_that_left_may_be_answered(void **state)
+{
+	struct fixture *f = *state;
+	struct err err;
+
+	call(f, "slow", 0, answered);
+	run_until(f, "slow");
+	rpc_caller_free(f->caller);
+	f->caller = NULL;
+	rpc_server_notify(f->server, "news", NULL);
+	loop_poll(f->loop);
+	(void)err_set(&err, ERR_TIMEOUT, "too late");
+	rpc_pending_error(f->pending, &err);
+	f->pending = NULL;
+	loop_poll(f->loop);
+	assert_int_equal(rpc_server_connections(f->server), 0);
+}
+
+static void
+test_a_deadline_ends_the_connection_for_all(void **state)
+{
+	struct fixture *f = *state;
+	struct err err;
+
+	call(f, "slow", 30, answered);
+	call(f, "ping", 0, answered);
+	run_until(f, "ended");
+	assert_string_equal(f->trace,
+			    "slow ready Timeout Timeout ended Timeout ");
+	assert_int_equal(
+		rpc_caller_call(f->caller, "ping", NULL, 0, NULL, NULL, &err),
+		-1);
+	assert_int_equal(err.kind, ERR_UNAVAILABLE);
+}
+
+static void
+test_a_server_that_goes_is_told_of(void **state)
+{
+	struct fixture *f = *state;
+
+	call(f, "slow", 0, answered);
+	run_until(f, "slow");
+	rpc_server_free(f->server);
+	f->server = NULL;
+	run_until(f, "ended");
+	assert_string_equal(f->trace,
+			    "slow ready Unavailable ended Unavailable ");
+}
+
+static void
+test_an_answer_may_free_the_caller(void **state)
+{
+	struct fixture *f = *state;
+
+	call(f, "ping", 0, answered_and_free);
+	call(f, "ping", 0, answered);
+	run_until(f, "freed");
+	loop_poll(f->loop);
+	assert_non_null(strstr(f->trace, "freed"));
+	assert_null(strstr(f->trace, "pong"));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_calls_are_answered_in_order_after_hello, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_late_answer_keeps_its_place_and_notifications_pass_it,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_method_may_notify_and_answer_at_once, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_client_that_left_may_be_answered, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_deadline_ends_the_connection_for_all, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_server_that_goes_is_told_of, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_an_answer_may_free_the_caller, setup, teardown),
+	};
+
+	js_init();
+	return cmocka_run_group_tests_name("caller", tests, NULL, NULL);
+}
