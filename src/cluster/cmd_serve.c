@@ -21,7 +21,7 @@
 #include "cluster/cluster.h"
 #include "cluster/command.h"
 #include "cluster/home.h"
-#include "cluster/listen.h"
+#include "http/listen.h"
 
 /* How long requests in flight may take when the server is told to stop. */
 #define DRAIN_US (10UL * 1000 * 1000)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CLUSTER_LISTEN_H
-#define CLUSTER_LISTEN_H
+#ifndef HTTP_LISTEN_H
+#define HTTP_LISTEN_H
 
-/* listen - the server's listening socket. */
+/* listen - the listening socket of a server, from what an option says. */
 
 #include <stdint.h>
 

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "cluster/listen.h"
+#include "http/listen.h"
 
 struct place {
 	char host[256];
