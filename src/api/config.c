@@ -133,14 +133,64 @@ positive_at(const json_t *obj, const char *path, uint64_t otherwise)
 	return value > 0 && value <= RATIO_MAX ? (uint64_t)value : otherwise;
 }
 
+/* As Go writes durations: "1h2m3s"; in seconds, otherwise for nonsense. */
+static int64_t
+duration_s(const char *text, int64_t otherwise)
+{
+	static const struct {
+		char unit;
+		int64_t seconds;
+	} units[] = { { 'h', 3600 }, { 'm', 60 }, { 's', 1 } };
+	int64_t total = 0;
+
+	if (*text == '\0')
+		return otherwise;
+	while (*text != '\0') {
+		char *end;
+		long value = strtol(text, &end, 10);
+		size_t i = 0;
+
+		while (i < ARRAY_LEN(units) && units[i].unit != *end)
+			i++;
+		if (end == text || value < 0 || value > INT32_MAX ||
+		    i == ARRAY_LEN(units))
+			return otherwise;
+		total += value * units[i].seconds;
+		text = end + 1;
+	}
+	return total;
+}
+
+static void
+decode_updates(const json_t *object, struct kubevirt_config *config)
+{
+	const json_t *strategy =
+		js_obj_at(object, "spec.workloadUpdateStrategy");
+	const json_t *methods = js_arr_at(strategy, "workloadUpdateMethods");
+	const json_t *status = js_obj_at(object, "status");
+	const char *phase = js_str_at(status, "phase");
+
+	config->methods_live_migrate = lists(methods, "LiveMigrate");
+	config->methods_evict = lists(methods, "Evict");
+	config->evict_batch = (uint32_t)positive_at(
+		strategy, "batchEvictionSize", CONFIG_EVICT_BATCH);
+	config->evict_interval_s =
+		duration_s(js_str_at(strategy, "batchEvictionInterval"),
+			   CONFIG_EVICT_INTERVAL_S);
+	/* Without an operator nobody says, and nothing is under way. */
+	config->deployed = (*phase == '\0' || strcmp(phase, "Deployed") == 0) &&
+			   strcmp(js_str_at(status, "observedDeploymentID"),
+				  js_str_at(status, "targetDeploymentID")) == 0;
+	config->outdated = js_int_at(
+		status, "outdatedVirtualMachineInstanceWorkloads", -1);
+}
+
 static int
 decode_spec(const json_t *object, struct kubevirt_config *config,
 	    struct err *err)
 {
 	const json_t *spec = js_obj_at(object, "spec.configuration");
 	const json_t *developer = js_obj_at(spec, "developerConfiguration");
-	const json_t *methods = js_arr_at(
-		object, "spec.workloadUpdateStrategy.workloadUpdateMethods");
 
 	decode_gates(developer, config);
 	decode_deadlines(object, &config->deadlines);
@@ -165,8 +215,7 @@ decode_spec(const json_t *object, struct kubevirt_config *config,
 		positive_at(developer, "memoryOvercommit", DEFAULT_OVERCOMMIT);
 	config->memory_overhead_ratio = decode_ratio(
 		js_str_at(spec, "additionalGuestMemoryOverheadRatio"));
-	config->methods_live_migrate = lists(methods, "LiveMigrate");
-	config->methods_evict = lists(methods, "Evict");
+	decode_updates(object, config);
 	if (migration_config_overlay(&config->migrations,
 				     js_obj_at(spec, "migrations"), err) == -1)
 		return err_prefix(err, "spec.configuration.migrations");

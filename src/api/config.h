@@ -29,6 +29,10 @@ struct err;
 #define CONFIG_MAX_DOWNTIME_MS 900
 #define CONFIG_UTILITY_TIMEOUT_S 150
 
+/* Of spec.workloadUpdateStrategy. */
+#define CONFIG_EVICT_BATCH 10
+#define CONFIG_EVICT_INTERVAL_S 60
+
 /* Pending timeouts, from the creation of the target pod. */
 #define CONFIG_UNSCHEDULABLE_TIMEOUT_S 300
 #define CONFIG_PENDING_TIMEOUT_S 900
@@ -105,6 +109,11 @@ struct kubevirt_config {
 	double memory_overhead_ratio;             /* 1.0 */
 	char *image_pull_policy;                  /* "" for none */
 	bool methods_live_migrate, methods_evict; /* workloadUpdateMethods */
+	uint32_t evict_batch;                     /* batchEvictionSize */
+	int64_t evict_interval_s;                 /* batchEvictionInterval */
+	/* status */
+	bool deployed;    /* and not being changed; also when nobody says */
+	int64_t outdated; /* machines, as last reported; -1: never */
 };
 
 /* object may be NULL: all defaults. */

@@ -189,6 +189,49 @@ test_eviction_strategies_have_names(void **state)
 	assert_int_equal(eviction_strategy_parse("fantasy"), EVICTION_UNSET);
 }
 
+static void
+test_how_machines_are_updated_is_decoded(void **state)
+{
+	static const struct {
+		const char *interval;
+		int64_t seconds;
+	} cases[] = {
+		{ "", 60 },     { "90s", 90 },      { "1m30s", 90 },
+		{ "2h", 7200 }, { "1m30", 60 },     { "m", 60 },
+		{ "-1s", 60 },  { "1h1m1s", 3661 },
+	};
+	AUTO(kubevirt_config_unref)
+	struct kubevirt_config *plain =
+		config_of("{'metadata': {'name': 'kubevirt'}}");
+
+	(void)state;
+	assert_true(plain->deployed);
+	assert_int_equal(plain->evict_batch, 10);
+	assert_int_equal(plain->outdated, -1);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(js_unref)
+		json_t *object = testjson(
+			"{'metadata': {'name': 'kubevirt'}, 'spec': "
+			"{'workloadUpdateStrategy': {'batchEvictionSize': 3}}, "
+			"'status': {'phase': 'Deployed', "
+			"'observedDeploymentID': 'a', 'targetDeploymentID': "
+			"'b', 'outdatedVirtualMachineInstanceWorkloads': 4}}");
+		struct err err;
+		struct kubevirt_config *config;
+
+		(void)json_object_set_new(
+			js_obj_at(object, "spec.workloadUpdateStrategy"),
+			"batchEvictionInterval",
+			json_string(cases[i].interval));
+		config = kubevirt_config_decode(object, &err);
+		assert_false(config->deployed);
+		assert_int_equal(config->evict_batch, 3);
+		assert_int_equal(config->outdated, 4);
+		assert_int_equal(config->evict_interval_s, cases[i].seconds);
+		kubevirt_config_free(config);
+	}
+}
+
 int
 main(void)
 {
@@ -204,6 +247,7 @@ main(void)
 		cmocka_unit_test(
 			test_settings_that_nobody_made_are_written_with_their_defaults),
 		cmocka_unit_test(test_eviction_strategies_have_names),
+		cmocka_unit_test(test_how_machines_are_updated_is_decoded),
 	};
 
 	return cmocka_run_group_tests_name("config", tests, NULL, NULL);

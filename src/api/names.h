@@ -61,6 +61,16 @@
 #define ANNOTATION_NETWORK_STATUS "k8s.v1.cni.cncf.io/network-status"
 #define ANNOTATION_DEFAULT_NETWORK "v1.multus-cni.io/default-network"
 #define ANNOTATION_VM_GENERATION "kubevirt.io/vm-generation"
+/* Of the template that the instance was made of. */
+#define ANNOTATION_VM_TEMPLATE "ferry.io/vm-template-digest"
+#define ANNOTATION_UPDATE_ABORTION \
+	"kubevirt.io/testWorkloadUpdateMigrationAbortion"
+/* Wishes about being evicted, handed on from machine to pod. */
+#define ANNOTATION_EVICT "descheduler.alpha.kubernetes.io/evict"
+#define ANNOTATION_PREFER_NO_EVICTION \
+	"descheduler.alpha.kubernetes.io/prefer-no-eviction"
+/* Of a node: when its agent was last alive. */
+#define ANNOTATION_HEARTBEAT "kubevirt.io/heartbeat"
 
 /* Annotations of migrations. */
 #define ANNOTATION_EVACUATION "kubevirt.io/evacuationMigration"
@@ -88,6 +98,7 @@
 #define FINALIZER_MIGRATION "kubevirt.io/migrationJobFinalize"
 #define FINALIZER_VM "kubevirt.io/virtualMachineControllerFinalize"
 #define FINALIZER_VMI "foregroundDeleteVirtualMachine"
+#define FINALIZER_ORPHAN "orphan" /* of Kubernetes */
 
 /* Beginnings of names that are made. */
 #define PREFIX_MIGRATE_VM "kubevirt-migrate-vm-"

@@ -48,6 +48,7 @@ node_decode(const json_t *object, struct err *err)
 					"Ready");
 	node->vm_schedulable =
 		str_equal(obj_label(object, LABEL_SCHEDULABLE), "true");
+	node->heartbeat_us = text_moment(object, ANNOTATION_HEARTBEAT);
 	decode_taints(js_arr_at(object, "spec.taints"), node);
 	return TAKE_PTR(node);
 }

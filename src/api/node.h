@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "api/objmeta.h"
 
@@ -24,7 +25,8 @@ struct node {
 	json_t *labels; /* an object, NULL for none */
 	bool unschedulable;
 	bool ready;
-	bool vm_schedulable; /* label kubevirt.io/schedulable=true */
+	bool vm_schedulable;  /* label kubevirt.io/schedulable=true */
+	int64_t heartbeat_us; /* of its agent; 0: never */
 	struct node_taint *taints;
 	size_t taint_count;
 };

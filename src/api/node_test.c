@@ -67,6 +67,22 @@ test_of_a_flood_of_taints_only_some_are_kept(void **state)
 	assert_int_equal(node->taint_count, NODE_TAINTS_MAX);
 }
 
+static void
+test_the_last_sign_of_its_agent_is_known(void **state)
+{
+	AUTO(node_unref)
+	struct node *node =
+		node_of("{'metadata': {'name': 'n', 'annotations': "
+			"{'kubevirt.io/heartbeat': '1970-01-01T00:00:03Z'}}}");
+	AUTO(node_unref)
+	struct node *odd = node_of("{'metadata': {'name': 'n', 'annotations': "
+				   "{'kubevirt.io/heartbeat': 'soon'}}}");
+
+	(void)state;
+	assert_int_equal(node->heartbeat_us, 3000000);
+	assert_int_equal(odd->heartbeat_us, 0);
+}
+
 int
 main(void)
 {
@@ -75,6 +91,7 @@ main(void)
 		cmocka_unit_test(
 			test_a_bare_node_is_neither_ready_nor_for_machines),
 		cmocka_unit_test(test_of_a_flood_of_taints_only_some_are_kept),
+		cmocka_unit_test(test_the_last_sign_of_its_agent_is_known),
 	};
 
 	return cmocka_run_group_tests_name("node", tests, NULL, NULL);

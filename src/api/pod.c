@@ -52,6 +52,11 @@ decode_containers(const json_t *object, struct pod *pod)
 	{
 		const char *name = js_str_at(item, "name");
 		bool runs = js_obj_at(item, "state.running") != NULL;
+		int64_t ended =
+			text_time_at(item, "state.terminated.finishedAt");
+
+		if (ended > pod->ended_us)
+			pod->ended_us = ended;
 
 		if (strcmp(name, "compute") == 0)
 			pod->compute_running = runs;
@@ -60,6 +65,50 @@ decode_containers(const json_t *object, struct pod *pod)
 			ready = false;
 	}
 	pod->ready = ready && !objmeta_is_deleting(&pod->meta);
+}
+
+/* The first container that waits for something that has a name. */
+static void
+decode_waiting(const json_t *object, struct pod *pod)
+{
+	static const char *const lists[] = {
+		"status.initContainerStatuses",
+		"status.containerStatuses",
+	};
+	const json_t *found = NULL;
+
+	for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
+		const json_t *list = js_arr_at(object, lists[l]);
+		size_t i;
+		json_t *item;
+
+		json_array_foreach(list, i, item)
+		{
+			const json_t *waiting =
+				js_obj_at(item, "state.waiting");
+
+			if (found == NULL && *js_str_at(waiting, "reason") != 0)
+				found = waiting;
+		}
+	}
+	pod->waiting_reason = text_at(found, "reason");
+	pod->waiting_message = text_at(found, "message");
+}
+
+/* Most of a pod's conditions say the same in other words. */
+static void
+decode_conditions(const json_t *array, struct pod *pod)
+{
+	static const char *const types[] = { COND_POD_SCHEDULED, COND_READY };
+	AUTO(js_unref) json_t *kept = json_array();
+
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		json_t *item = condition_get(array, types[i]);
+
+		if (item != NULL)
+			(void)json_array_append(kept, item);
+	}
+	conds_decode(kept, &pod->conds);
 }
 
 static void
@@ -80,6 +129,9 @@ decode_metadata(const json_t *object, struct pod *pod)
 	pod->target_ready = text_annotation(object, ANNOTATION_TARGET_READY);
 	pod->evicting =
 		str_equal(obj_annotation(object, ANNOTATION_EVICTING), "true");
+	pod->wishes = text_wishes(object);
+	pod->unix_transport =
+		obj_annotation(object, ANNOTATION_TRANSPORT_UNIX) != NULL;
 	pod->memory_overhead_bytes = text_bytes(text);
 	json_decref(text);
 }
@@ -102,6 +154,9 @@ decode_status(const json_t *object, struct pod *pod)
 	pod->ip = text_at(object, "status.podIP");
 	pod->reason = text_at(object, "status.reason");
 	pod->message = text_at(object, "status.message");
+	decode_conditions(conditions, pod);
+	decode_waiting(object, pod);
+	pod->qos_class = text_at(object, "status.qosClass");
 	pod->unschedulable =
 		condition_is_false(conditions, "PodScheduled") &&
 		strcmp(js_str_at(scheduled, "reason"), "Unschedulable") == 0;
@@ -134,6 +189,11 @@ pod_free(struct pod *pod)
 	text_free(pod->node);
 	text_free(pod->compute_image);
 	text_free(pod->ip);
+	text_free(pod->wishes);
+	text_free(pod->qos_class);
+	text_free(pod->waiting_reason);
+	text_free(pod->waiting_message);
+	conds_done(&pod->conds);
 	text_free(pod->reason);
 	text_free(pod->message);
 	free(pod);

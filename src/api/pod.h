@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/conds.h"
 #include "api/objmeta.h"
 
 enum pod_phase {
@@ -35,6 +36,8 @@ struct pod {
 	char *target_ready;   /* annotation migration-target-ready-timestamp */
 	uint64_t memory_overhead_bytes; /* 0: not said */
 	bool evicting;                  /* marked for the descheduler */
+	char *wishes;                   /* see text_wishes() */
+	bool unix_transport;            /* migrates by unix sockets */
 	/* spec and status */
 	char *node; /* "" until scheduled */
 	char *compute_image;
@@ -42,6 +45,11 @@ struct pod {
 	enum pod_phase phase;
 	char *reason, *message; /* of the phase */
 	bool unschedulable;     /* PodScheduled=False for this reason */
+	struct conds conds;     /* PodScheduled and Ready only */
+	char *qos_class;
+	/* Why a container waits ("ErrImagePull"); "" for none that does. */
+	char *waiting_reason, *waiting_message;
+	int64_t ended_us; /* when the last container ended; 0: unknown */
 	/* Every container is ready; "compute" and "istio-proxy" need only run.
 	 * False for a pod that is being deleted or has no statuses yet. */
 	bool ready;

@@ -126,6 +126,32 @@ test_phases_end_a_pod(void **state)
 	assert_string_equal(pod_phase_name(pod->phase), "Failed");
 }
 
+static void
+test_what_a_pod_waits_for_and_when_it_ended_is_decoded(void **state)
+{
+	AUTO(pod_unref)
+	struct pod *pod = pod_of(
+		"{'metadata': {'name': 'p', 'annotations': "
+		"{'kubevirt.io/migrationTransportUnix': 'true', "
+		"'descheduler.alpha.kubernetes.io/prefer-no-eviction': ''}}, "
+		"'status': {'qosClass': 'Guaranteed', 'conditions': [{'type': "
+		"'Initialized', 'status': 'True'}, {'type': 'Ready', "
+		"'status': 'False', 'reason': 'r'}], 'containerStatuses': "
+		"[{'name': 'a', 'state': {'terminated': {'finishedAt': "
+		"'1970-01-01T00:00:05Z'}}}, {'name': 'compute', 'state': "
+		"{'waiting': {'reason': 'ErrImagePull', 'message': 'm'}}}]}}");
+
+	(void)state;
+	assert_true(pod->unix_transport);
+	assert_string_equal(pod->wishes, ",stay=");
+	assert_string_equal(pod->qos_class, "Guaranteed");
+	assert_int_equal(pod->conds.len, 1);
+	assert_true(conds_is_false(&pod->conds, "Ready"));
+	assert_string_equal(pod->waiting_reason, "ErrImagePull");
+	assert_string_equal(pod->waiting_message, "m");
+	assert_int_equal(pod->ended_us, 5000000);
+}
+
 int
 main(void)
 {
@@ -135,6 +161,8 @@ main(void)
 			test_the_guests_container_need_only_run_and_the_others_be_ready),
 		cmocka_unit_test(test_a_pod_without_a_place_is_unschedulable),
 		cmocka_unit_test(test_phases_end_a_pod),
+		cmocka_unit_test(
+			test_what_a_pod_waits_for_and_when_it_ended_is_decoded),
 	};
 
 	return cmocka_run_group_tests_name("pod", tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/storage.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,32 @@ decode_access(const json_t *array)
 		}
 	}
 	return access;
+}
+
+static json_t *
+access_json(unsigned access)
+{
+	json_t *array = json_array();
+
+	for (size_t m = 0; m < ARRAY_LEN(modes); m++) {
+		if ((access & (unsigned)modes[m].mode) != 0)
+			(void)json_array_append_new(array,
+						    json_string(modes[m].name));
+	}
+	return array;
+}
+
+json_t *
+pvc_info_json(const struct pvc *pvc)
+{
+	char size[24];
+
+	(void)snprintf(size, sizeof(size), "%" PRIu64, pvc->size_bytes);
+	return json_pack("{s:s, s:o, s:s, s:{s:s}, s:{s:s}}", "claimName",
+			 pvc->meta.name, "accessModes",
+			 access_json(pvc->access), "volumeMode",
+			 pvc->block ? "Block" : "Filesystem", "capacity",
+			 "storage", size, "requests", "storage", size);
 }
 
 struct pvc *

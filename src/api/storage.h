@@ -38,6 +38,10 @@ struct pvc *pvc_decode(const json_t *object, struct err *err);
 void pvc_free(struct pvc *pvc);
 void pvc_unref(struct pvc **pointer);
 
+/* What a machine's status.volumeStatus[].persistentVolumeClaimInfo says of it,
+ * so that nodes need not read claims. A new reference. */
+json_t *pvc_info_json(const struct pvc *pvc);
+
 /* How a class of storage can be used: the best of its StorageProfile. */
 struct storage_profile {
 	struct objmeta meta;

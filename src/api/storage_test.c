@@ -144,6 +144,25 @@ test_disks_are_shared_copied_or_in_the_way(void **state)
 	}
 }
 
+static void
+test_nodes_are_told_about_claims(void **state)
+{
+	AUTO(pvc_unref)
+	struct pvc *pvc =
+		pvc_of("{'metadata': {'name': 'c'}, 'spec': {'accessModes': "
+		       "['ReadWriteMany', 'ReadWriteOnce'], 'resources': "
+		       "{'requests': {'storage': '1Ki'}}}}");
+	AUTO(js_unref) json_t *info = pvc_info_json(pvc);
+	AUTO(js_unref)
+	json_t *expected = testjson(
+		"{'claimName': 'c', 'accessModes': ['ReadWriteOnce', "
+		"'ReadWriteMany'], 'volumeMode': 'Filesystem', 'capacity': "
+		"{'storage': '1024'}, 'requests': {'storage': '1024'}}");
+
+	(void)state;
+	assert_true(json_equal(info, expected));
+}
+
 int
 main(void)
 {
@@ -151,6 +170,7 @@ main(void)
 		cmocka_unit_test(test_a_claim_says_how_it_can_be_used),
 		cmocka_unit_test(test_a_profile_has_the_modes_of_all_its_sets),
 		cmocka_unit_test(test_disks_are_shared_copied_or_in_the_way),
+		cmocka_unit_test(test_nodes_are_told_about_claims),
 	};
 
 	return cmocka_run_group_tests_name("storage", tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/names.h"
 #include "base/err.h"
 #include "base/jsat.h"
 #include "base/mem.h"
@@ -100,16 +101,47 @@ text_bytes(const json_t *value)
 }
 
 int64_t
-text_seconds(const json_t *object, const char *annotation, int64_t otherwise)
+text_number(const json_t *object, const char *annotation, uint64_t max,
+	    int64_t otherwise)
 {
 	const char *text = obj_annotation(object, annotation);
 	struct err err;
 	uint64_t value;
 
 	if (text == NULL ||
-	    str_to_u64(text, annotation, 0, INT32_MAX, &value, &err) == -1)
+	    str_to_u64(text, annotation, 0, max, &value, &err) == -1)
 		return otherwise;
 	return (int64_t)value;
+}
+
+int64_t
+text_seconds(const json_t *object, const char *annotation, int64_t otherwise)
+{
+	return text_number(object, annotation, INT32_MAX, otherwise);
+}
+
+int64_t
+text_moment(const json_t *object, const char *annotation)
+{
+	const char *text = obj_annotation(object, annotation);
+	struct err err;
+	int64_t us;
+
+	return text == NULL || time_parse(text, &us, &err) == -1 ? 0 : us;
+}
+
+char *
+text_wishes(const json_t *object)
+{
+	const char *evict = obj_annotation(object, ANNOTATION_EVICT);
+	const char *stay =
+		obj_annotation(object, ANNOTATION_PREFER_NO_EVICTION);
+
+	if (evict == NULL && stay == NULL)
+		return empty;
+	return xasprintf("%s%s,%s%s", evict == NULL ? "" : "evict=",
+			 evict == NULL ? "" : evict,
+			 stay == NULL ? "" : "stay=", stay == NULL ? "" : stay);
 }
 
 json_t *

@@ -28,6 +28,10 @@ char *text_at(const json_t *obj, const char *path);
 char *text_label(const json_t *object, const char *key);
 char *text_annotation(const json_t *object, const char *key);
 
+/* What an object says about being evicted, for comparison: the values of the
+ * two annotations of names.h, "" when it has neither. */
+char *text_wishes(const json_t *object);
+
 /* Where s is in names; count when it is not there. */
 size_t text_index(const char *const *names, size_t count, const char *s);
 
@@ -40,7 +44,13 @@ int text_quantity(const json_t *value, const char *what,
 /* In whole bytes; 0 for what is missing, negative or no quantity. */
 uint64_t text_bytes(const json_t *value);
 
-/* Seconds in an annotation; otherwise for none or nonsense, as in KubeVirt. */
+/* A number from 0 to max in an annotation; otherwise for none or nonsense, as
+ * in KubeVirt. */
+int64_t text_number(const json_t *object, const char *annotation, uint64_t max,
+		    int64_t otherwise);
+/* A time in an annotation in microseconds; 0 for none or nonsense. */
+int64_t text_moment(const json_t *object, const char *annotation);
+/* Seconds in an annotation, as text_number(). */
 int64_t text_seconds(const json_t *object, const char *annotation,
 		     int64_t otherwise);
 

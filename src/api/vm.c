@@ -99,6 +99,7 @@ decode_status(const json_t *object, struct vm *vm, struct err *err)
 	vm->created = js_bool_at(status, "created", false);
 	vm->ready = js_bool_at(status, "ready", false);
 	vm->printable_status = text_at(status, "printableStatus");
+	vm->followed = run_strategy_parse(js_str_at(status, "runStrategy"));
 	vm->observed_generation = js_int_at(status, "observedGeneration", 0);
 	vm->desired_generation = js_int_at(status, "desiredGeneration", 0);
 	vm->failed_uid = text_at(status, "startFailure.lastFailedVMIUID");
@@ -121,7 +122,9 @@ vm_decode(const json_t *object, struct err *err)
 	if (objmeta_decode(object, &vm->meta, err) == -1)
 		return NULL;
 	vm->strategy = decode_strategy(js_obj_at(object, "spec"));
+	vm->says_running = json_is_boolean(js_at(object, "spec.running"));
 	vm->has_finalizer = obj_has_finalizer(object, FINALIZER_VM);
+	vm->orphans = obj_has_finalizer(object, FINALIZER_ORPHAN);
 	if (decode_status(object, vm, err) == -1)
 		return NULL;
 	return TAKE_PTR(vm);

@@ -49,10 +49,13 @@ struct vm {
 	struct objmeta meta;
 	/* runStrategy, or what running stands for (Always or Halted). */
 	enum run_strategy strategy;
+	bool says_running; /* by the older spec.running */
 	bool has_finalizer;
+	bool orphans; /* deleted without what it owns */
 	/* status */
 	bool created, ready;
 	char *printable_status;
+	enum run_strategy followed; /* status.runStrategy */
 	struct conds conds;
 	struct vm_request *requests; /* stateChangeRequests */
 	size_t request_count;

@@ -94,6 +94,22 @@ test_requests_that_mean_nothing_are_refused(void **state)
 	assert_int_equal(err.kind, ERR_LIMIT);
 }
 
+static void
+test_what_is_followed_may_differ_from_what_is_asked(void **state)
+{
+	AUTO(vm_unref)
+	struct vm *vm =
+		vm_of("{'metadata': {'name': 'vm', 'finalizers': ['orphan']}, "
+		      "'spec': {'running': false}, 'status': {'runStrategy': "
+		      "'Always'}}");
+
+	(void)state;
+	assert_int_equal(vm->strategy, RUN_HALTED);
+	assert_int_equal(vm->followed, RUN_ALWAYS);
+	assert_true(vm->says_running && vm->orphans);
+	assert_false(vm->has_finalizer);
+}
+
 int
 main(void)
 {
@@ -102,6 +118,8 @@ main(void)
 		cmocka_unit_test(test_running_is_an_old_word_for_a_strategy),
 		cmocka_unit_test(test_strategies_have_names),
 		cmocka_unit_test(test_requests_that_mean_nothing_are_refused),
+		cmocka_unit_test(
+			test_what_is_followed_may_differ_from_what_is_asked),
 	};
 
 	return cmocka_run_group_tests_name("vm", tests, NULL, NULL);

@@ -137,6 +137,14 @@ decode_metadata(const json_t *object, struct vmi *vmi)
 			       ? text_at(owner, "name")
 			       : text_new("");
 	vmi->has_finalizer = obj_has_finalizer(object, FINALIZER_VMI);
+	vmi->has_vm_finalizer = obj_has_finalizer(object, FINALIZER_VM);
+	vmi->outdated = obj_label(object, LABEL_OUTDATED_IMAGE) != NULL;
+	vmi->abort_updates =
+		obj_annotation(object, ANNOTATION_UPDATE_ABORTION) != NULL;
+	vmi->vm_generation =
+		text_number(object, ANNOTATION_VM_GENERATION, INT64_MAX, 0);
+	vmi->template_digest = text_annotation(object, ANNOTATION_VM_TEMPLATE);
+	vmi->wishes = text_wishes(object);
 	vmi->from_descheduler =
 		str_equal(obj_annotation(object, ANNOTATION_EVICTION_SOURCE),
 			  EVICTION_SOURCE_DESCHEDULER);
@@ -166,6 +174,22 @@ decode_pods(json_t *map, struct vmi *vmi)
 	}
 }
 
+static void
+decode_phases(const json_t *array, struct vmi *vmi)
+{
+	size_t i;
+	json_t *item;
+
+	json_array_foreach(array, i, item)
+	{
+		enum vmi_phase phase = phase_parse(js_str_at(item, "phase"));
+
+		if (vmi->phase_since_us[phase] == 0)
+			vmi->phase_since_us[phase] =
+				text_time_at(item, "phaseTransitionTimestamp");
+	}
+}
+
 static int
 decode_status(const json_t *object, struct vmi *vmi, struct err *err)
 {
@@ -173,6 +197,8 @@ decode_status(const json_t *object, struct vmi *vmi, struct err *err)
 	const json_t *state = js_obj_at(status, "migrationState");
 
 	vmi->phase = phase_parse(js_str_at(status, "phase"));
+	decode_phases(js_arr_at(status, "phaseTransitionTimestamps"), vmi);
+	vmi->qos_class = text_at(status, "qosClass");
 	vmi->node = text_at(status, "nodeName");
 	vmi->evacuation_node = text_at(status, "evacuationNodeName");
 	vmi->launcher_image = text_at(status, "launcherContainerImageVersion");
@@ -216,6 +242,9 @@ vmi_free(struct vmi *vmi)
 	objmeta_done(&vmi->meta);
 	json_decref(vmi->labels);
 	text_free(vmi->vm_name);
+	text_free(vmi->template_digest);
+	text_free(vmi->wishes);
+	text_free(vmi->qos_class);
 	text_free(vmi->cpu_model);
 	vmi_volumes_done(vmi);
 	text_free(vmi->scheduler_name);

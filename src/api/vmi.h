@@ -80,6 +80,12 @@ struct vmi {
 	json_t *labels; /* an object, NULL for none */
 	char *vm_name;  /* its owner's, "" for a machine without */
 	bool has_finalizer;
+	bool has_vm_finalizer; /* its machine has yet to look at its end */
+	bool outdated;         /* label outdatedLauncherImage */
+	bool abort_updates;    /* annotation of the same name */
+	int64_t vm_generation; /* that it was made of; 0: not said */
+	char *template_digest; /* of that; "": not said */
+	char *wishes;          /* see text_wishes() */
 	bool from_descheduler; /* annotation eviction-source */
 	bool create_target;    /* annotation create-migration-target */
 	bool allow_bridge;
@@ -98,6 +104,8 @@ struct vmi {
 	char *scheduler_name;
 	/* status */
 	enum vmi_phase phase;
+	int64_t phase_since_us[VMI_PHASE_COUNT]; /* 0: never seen */
+	char *qos_class;
 	char *node;
 	char *evacuation_node;
 	char *launcher_image;

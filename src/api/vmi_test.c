@@ -196,6 +196,37 @@ test_huge_processors_are_cut_and_do_not_overflow(void **state)
 	assert_int_equal(vmi->vcpus, VMI_VCPUS_MAX);
 }
 
+static void
+test_where_it_came_from_and_was_is_decoded(void **state)
+{
+	AUTO(vmi_unref)
+	struct vmi *vmi = vmi_of(
+		"{'metadata': {'name': 'v', 'labels': "
+		"{'kubevirt.io/outdatedLauncherImage': ''}, 'annotations': "
+		"{'kubevirt.io/vm-generation': '7', "
+		"'ferry.io/vm-template-digest': 'd', "
+		"'descheduler.alpha.kubernetes.io/evict': 'true', "
+		"'kubevirt.io/testWorkloadUpdateMigrationAbortion': ''}, "
+		"'finalizers': "
+		"['kubevirt.io/virtualMachineControllerFinalize']}, 'status': "
+		"{'phase': 'Failed', 'qosClass': 'Burstable', "
+		"'phaseTransitionTimestamps': [{'phase': 'Running', "
+		"'phaseTransitionTimestamp': '1970-01-01T00:00:02Z'}, "
+		"{'phase': 'Running', 'phaseTransitionTimestamp': "
+		"'1970-01-01T00:00:09Z'}]}}");
+
+	(void)state;
+	assert_true(vmi->outdated && vmi->abort_updates);
+	assert_true(vmi->has_vm_finalizer);
+	assert_false(vmi->has_finalizer);
+	assert_int_equal(vmi->vm_generation, 7);
+	assert_string_equal(vmi->template_digest, "d");
+	assert_string_equal(vmi->wishes, "evict=true,");
+	assert_string_equal(vmi->qos_class, "Burstable");
+	assert_int_equal(vmi->phase_since_us[VMI_RUNNING], 2000000);
+	assert_int_equal(vmi->phase_since_us[VMI_PENDING], 0);
+}
+
 int
 main(void)
 {
@@ -208,6 +239,7 @@ main(void)
 		cmocka_unit_test(test_too_much_is_refused),
 		cmocka_unit_test(
 			test_huge_processors_are_cut_and_do_not_overflow),
+		cmocka_unit_test(test_where_it_came_from_and_was_is_decoded),
 	};
 
 	return cmocka_run_group_tests_name("vmi", tests, NULL, NULL);
