@@ -16,6 +16,8 @@ from proxies import Bench
 
 PEER_TIMEOUT = 5  # seconds; the proxies' default would make tests slow
 LOG_SHOWN = 20000  # bytes of a cluster's log, where a test fails
+# Fixtures whose logs() are shown where a test fails.
+WITH_LOGS = ("apis", "bench", "controllers")
 
 
 class _Shared:
@@ -35,9 +37,10 @@ class _Shared:
 def pytest_runtest_makereport(item, call):
     outcome = yield
     report = outcome.get_result()
-    bench_used = item.funcargs.get("bench")
-    if report.failed and bench_used is not None:
-        report.sections.append(("proxies", bench_used.logs()))
+    for name in WITH_LOGS:
+        used = item.funcargs.get(name)
+        if report.failed and used is not None:
+            report.sections.append((name, used.logs()))
     cluster_used = item.funcargs.get("cluster")
     if report.failed and cluster_used is not None:
         report.sections.append(("ferry-cluster",
