@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "tls/context_priv.h"
 #include "tls/credentials.h"
+#include "tls/library.h"
 #include "tls/ossl.h"
 #include "tls/private.h"
 #include "tls/san.h"
@@ -128,8 +129,9 @@ tls_context_new(enum tls_role role, const struct tls_pem *pem,
 	ctx->alpn = true;
 	ctx->chains = tls_chain_cache_new();
 	ctx->ssl_ctx =
-		SSL_CTX_new(role == TLS_ROLE_SERVER ? TLS_server_method()
-						    : TLS_client_method());
+		SSL_CTX_new_ex(tls_library(), NULL,
+			       role == TLS_ROLE_SERVER ? TLS_server_method()
+						       : TLS_client_method());
 	if (ctx->ssl_ctx == NULL || set_protocol(ctx->ssl_ctx) == -1 ||
 	    set_hooks(ctx->ssl_ctx, role) == -1)
 		return ossl_err(err, ERR_INTERNAL, "cannot set up TLS");

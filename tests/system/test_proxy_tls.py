@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from proxies import PROXY, receive_all, tcp_port, wait_for
+from proxies import PROXY, receive_all, run_quietly, tcp_port, wait_for
 
 LONG_AGO = ("20200101000000Z", "20200201000000Z")
 FAR_AHEAD = ("20380101000000Z", "20390101000000Z")
@@ -182,6 +182,49 @@ def exchange(bench, sink, data=b"ping"):
     connection.sendall(data)
     assert accepted.recv(100) == data
     return connection, accepted
+
+
+# Keys that other authorities than ours give to nodes: options of `openssl req`.
+FOREIGN_KEYS = {
+    "p-384": ["ec", "-pkeyopt", "ec_paramgen_curve:P-384"],
+    "rsa": ["rsa:2048"],
+    "rsa-pss": ["rsa-pss", "-pkeyopt", "rsa_keygen_bits:2048"],
+    "ed25519": ["ed25519"],
+    "ed448": ["ed448"],
+}
+
+
+def foreign_pki(bench, kind):
+    """Credentials by node, all of them and the CA with keys of one kind."""
+    def path(name):
+        return bench.pki.path(f"{kind}-{name}")
+
+    def make(name, *extensions):
+        arguments = [part for one in extensions for part in ("-addext", one)]
+        run_quietly("openssl", "req", "-x509", "-newkey", *FOREIGN_KEYS[kind],
+                    "-nodes", "-days", "2", "-subj", f"/CN={name}", "-keyout",
+                    path(name + ".key"), "-out", path(name + ".crt"),
+                    *(["-CA", path("ca.crt"), "-CAkey", path("ca.key")]
+                      if name != "ca" else []), *arguments)
+
+    make("ca", "basicConstraints=critical,CA:TRUE",
+         "keyUsage=critical,keyCertSign")
+    for node in ("node-a", "node-b"):
+        make(node, "basicConstraints=critical,CA:FALSE",
+             "extendedKeyUsage=serverAuth,clientAuth",
+             f"subjectAltName=URI:spiffe://ferry.io/node/{node}")
+    return {node: bench.pki.options(f"{kind}-{node}", ca=f"{kind}-ca.crt")
+            for node in ("node-a", "node-b")}
+
+
+@pytest.mark.parametrize("kind", FOREIGN_KEYS)
+def test_certificates_may_have_keys_of_any_kind(bench, kind):
+    credentials = foreign_pki(bench, kind)
+    sink = bench.sink()
+    _, ready = bench.target(credentials=credentials["node-b"])
+    bench.source(ready, credentials=credentials["node-a"])
+    for end in exchange(bench, sink):
+        end.close()
 
 
 def test_renewed_certificates_are_used_and_old_streams_go_on(bench):
