@@ -53,6 +53,7 @@ class Plan:
     idle_rounds: int
     patience: float  # seconds to spend on repeating disturbed runs
     seconds: dict    # by measure name
+    measures: tuple  # names of those to take
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +84,9 @@ def roundtrip_figures(raw):
 def connection_figures(raw):
     if raw["failed"] > 0:
         raise MeasureError(f"{raw['failed']} connections failed")
-    return {"connections": raw["connections"] / raw["seconds"]}
+    count = max(raw["connections"], 1)
+    return {"connections": count / raw["seconds"],
+            "cpu_connection": raw["cpu_seconds"] * 1000 / count}
 
 
 MEASURES = (
@@ -95,15 +98,17 @@ MEASURES = (
     Measure("connections", ("connections", "--streams", str(CLIENTS)),
             connection_figures),
 )
+IDLE = "idle"
+MEASURE_NAMES = (*(measure.name for measure in MEASURES), IDLE)
 
 # Chosen so that a full run takes 6 to 9 minutes, a quick one about 1.5, on a
 # machine with nothing else to do.
 FULL = Plan(5, 3, 300, {
     "streams_1": 1.2, "streams_4": 1.0, "streams_64": 1.0,
-    "roundtrip": 0.25, "connections": 0.8})
+    "roundtrip": 0.25, "connections": 0.8}, MEASURE_NAMES)
 QUICK = Plan(2, 1, 15, {
     "streams_1": 0.35, "streams_4": 0.3, "streams_64": 0.3,
-    "roundtrip": 0.1, "connections": 0.25})
+    "roundtrip": 0.1, "connections": 0.25}, MEASURE_NAMES)
 
 
 class RawSite:
@@ -322,6 +327,8 @@ class Session:
         shift = number * 5 % len(sites)
         order = sites[shift:] + sites[:shift]
         for measure in MEASURES:
+            if measure.name not in self.plan.measures:
+                continue
             self._say(f"round {number + 1} of {self.plan.rounds}: "
                       f"{measure.name}")
             for site in order:
@@ -329,7 +336,7 @@ class Session:
         for site in sites:
             site.close()
         self.aes.append(measure_aes(1))
-        if number < self.plan.idle_rounds:
+        if number < self.plan.idle_rounds and IDLE in self.plan.measures:
             self._run_idle(number)
 
     def _run_idle(self, number):
@@ -340,7 +347,7 @@ class Session:
                 continue
             site = self._open(peer)
             raw = measure_idle(self._tools, site)
-            self._keep(number, peer, "idle", raw,
+            self._keep(number, peer, IDLE, raw,
                        {"idle_kib": raw["idle_kib"]})
             site.close()
 

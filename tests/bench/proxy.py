@@ -35,6 +35,9 @@ def parse_arguments(arguments):
                         help="about 1.5 minutes: an indication, no verdict")
     parser.add_argument("--only", metavar="PEER,PEER",
                         help="only peers whose names start like this")
+    parser.add_argument("--measure", metavar="NAME,NAME",
+                        help="only these of "
+                        + ", ".join(measure.MEASURE_NAMES))
     parser.add_argument("--build", metavar="DIR",
                         default=os.environ.get("FERRY_BUILD", ROOT / "build"),
                         help="where meson built (default: build)")
@@ -52,6 +55,17 @@ def select_peers(only):
             sys.exit(f"bench: no peer is called '{name}'; there are: "
                      + ", ".join(peer.name for peer in peer_table.PEERS))
     return chosen
+
+
+def select_measures(names):
+    if not names:
+        return measure.MEASURE_NAMES
+    wanted = tuple(names.split(","))
+    for name in wanted:
+        if name not in measure.MEASURE_NAMES:
+            sys.exit(f"bench: no measure is called '{name}'; there are: "
+                     + ", ".join(measure.MEASURE_NAMES))
+    return wanted
 
 
 def find_tools(build, selected):
@@ -117,7 +131,7 @@ def describe_settings(selected, plan):
 
 def foreign_share(records):
     shares = [record["foreign_cpu"] for record in records
-              if record["measure"] != "idle"]
+              if record["measure"] != measure.IDLE]
     return sum(shares) / len(shares) if shares else 0.0
 
 
@@ -172,8 +186,8 @@ def main(arguments):
     selected = select_peers(options.only)
     tools = find_tools(options.build, selected)
     plan = measure.QUICK if options.quick else measure.FULL
-    if options.rounds:
-        plan = dataclasses.replace(plan, rounds=options.rounds)
+    plan = dataclasses.replace(plan, rounds=options.rounds or plan.rounds,
+                               measures=select_measures(options.measure))
     start = time.monotonic()
     world.enter()
     session = run_session(selected, plan, tools)

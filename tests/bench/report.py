@@ -23,6 +23,7 @@ COLUMNS = (
     ("rtt_p50", "RTT us", "p50", "{:.0f}"),
     ("rtt_p99", "", "p99", "{:.0f}"),
     ("connections", "conn/s", "16", "{:.0f}"),
+    ("cpu_connection", "", "CPU ms", "{:.2f}"),
     ("idle_kib", "idle KiB", "each", "{:.1f}"),
 )
 

@@ -147,7 +147,7 @@ def test_the_table_has_a_line_per_peer_and_dashes_for_gaps():
                record(0, "raw unix", gibs_1=4.5, cpu_1=0.0)]
     lines = report.table(selected, records)
     rows = {line[:11].strip(): line[11:].split() for line in lines[2:] if line}
-    assert rows["ferry tls"] == ["1.23"] + ["-"] * 8 + ["17.0"]
-    assert rows["ferry plain"] == ["-"] * 10
+    assert rows["ferry tls"] == ["1.23"] + ["-"] * 9 + ["17.0"]
+    assert rows["ferry plain"] == ["-"] * 11
     # Without a relay there is no relay's CPU time, not even none.
     assert rows["raw unix"][3] == "-"
