@@ -7,19 +7,19 @@ the median of several rounds. The bounds are multiples of what kube-apiserver
 """
 import argparse
 import base64
-import dataclasses
 import json
 import os
 import pathlib
 import platform
 import shutil
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.parse
+
+from figures import Bound, at, judge, ratio, table, verdict_line
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIZES = (1000, 10000, 50000)
@@ -37,33 +37,6 @@ FACTOR = 5
 # With fifty times the objects a cost that grows with their number would leave
 # a fiftieth; caches that no longer hold everything may take up to half.
 GROWTH_FLOOR = 0.5
-
-
-@dataclasses.dataclass(frozen=True)
-class Bound:
-    """What must hold; value is a function of the results."""
-    text: str
-    unit: str
-    is_floor: bool
-    limit: float
-    value: object
-
-
-def figure(results, size, name):
-    values = results[size].get(name)
-    return statistics.median(values) if values else None
-
-
-def at(size, name):
-    return lambda results: figure(results, size, name)
-
-
-def ratio(name, of, to):
-    """How the figure changes with the number of objects."""
-    def value(results):
-        above, below = figure(results, of, name), figure(results, to, name)
-        return above / below if above and below else None
-    return value
 
 
 def bounds(sizes):
@@ -268,38 +241,6 @@ ROWS = (
 )
 
 
-def cell(results, size, names, form):
-    names = (names,) if isinstance(names, str) else names
-    values = [figure(results, size, name) for name in names]
-    return " / ".join("-" if value is None else form.format(value)
-                      for value in values)
-
-
-def table(results, sizes):
-    lines = [f"{'objects':<28}" + "".join(f"{size:>16}" for size in sizes)]
-    for label, names, form in ROWS:
-        lines.append(f"{label:<28}" + "".join(
-            f"{cell(results, size, names, form):>16}" for size in sizes))
-    return lines
-
-
-def judge(bound, results):
-    value = bound.value(results)
-    holds = None if value is None else (
-        value >= bound.limit if bound.is_floor else value <= bound.limit)
-    return {"bound": bound.text, "limit": bound.limit, "value": value,
-            "is_floor": bound.is_floor, "unit": bound.unit, "holds": holds}
-
-
-def verdict_line(verdict):
-    if verdict["value"] is None:
-        return f"  -     {verdict['bound']}: not measured"
-    mark = "ok  " if verdict["holds"] else "FAIL"
-    sign = ">=" if verdict["is_floor"] else "<="
-    return (f"  {mark}  {verdict['bound']}: {verdict['value']:.4g}"
-            f"{verdict['unit']}, must be {sign} {verdict['limit']:.4g}")
-
-
 def main(arguments):
     plan = parse_arguments(arguments)
     build = pathlib.Path(plan.build).resolve()
@@ -314,7 +255,7 @@ def main(arguments):
     print(f"{os.cpu_count()} cores, Linux {platform.release()}; medians of "
           f"{plan.rounds} rounds of {plan.seconds:g} s; VMIMs are created, "
           "updated and read, machines are listed\n")
-    print("\n".join(table(results, sizes)))
+    print("\n".join(table("objects", ROWS, results, sizes)))
     print("\nbounds:")
     print("\n".join(map(verdict_line, verdicts)))
     if plan.json:

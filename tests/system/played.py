@@ -106,8 +106,9 @@ class Played:
 
     def wait_due(self, step, machine, deadline=DEADLINE):
         """Until the step is held and would be done now; the object."""
-        return self._wait(lambda: self.due.get((step, machine)),
-                          f"step '{step}' of {machine} to be due", deadline)
+        return self.wait_until(
+            lambda: self.due.get((step, machine)),
+            f"step '{step}' of {machine} to be due", deadline)
 
     def step(self, step, machine, deadline=DEADLINE):
         """Does a held step once, as soon as it is due; when it is done."""
@@ -115,8 +116,8 @@ class Played:
             before = self.done[step, machine]
             self.once.add((step, machine))
             self._look_all(machine)
-        self._wait(lambda: self.done[step, machine] > before,
-                   f"step '{step}' of {machine} to be done", deadline)
+        self.wait_until(lambda: self.done[step, machine] > before,
+                        f"step '{step}' of {machine} to be done", deadline)
 
     def fail(self, machine, reason, after="startTimestamp"):
         """The source reports that the next migration has failed, as soon as
@@ -134,6 +135,12 @@ class Played:
                        objects.node_status(allocatable))
         with self.lock:
             self.alive[name] = True
+
+    def adopt(self, *names):
+        """Plays nodes that are there already."""
+        with self.lock:
+            self.alive.update(dict.fromkeys(names, True))
+            self._look_all()
 
     def kill_node(self, name, noticed=True):
         """The node is silent from now on; noticed: the cluster knows it."""
@@ -218,17 +225,20 @@ class Played:
                      if status(p).get("phase") == "Running"]
             return obj if len(ready) == 1 and ready[0]["spec"]["nodeName"] \
                 == status(obj).get("nodeName") else None
-        return self._wait(settled, f"{machine} to run in one pod", deadline)
+        return self.wait_until(settled, f"{machine} to run in one pod",
+                               deadline)
 
-    # --- insides -----------------------------------------------------------
-
-    def _wait(self, condition, what, deadline):
+    def wait_until(self, condition, what, deadline=DEADLINE):
+        """The first true value of condition(), which is asked whenever
+        something has changed."""
         with self.changed:
             if not self.changed.wait_for(condition, deadline):
                 raise TimeoutError(f"waited {deadline} s for {what}; due: "
                                    f"{sorted(map(str, self.due))}, errors: "
                                    f"{self.errors[-3:]}")
             return condition()
+
+    # --- insides -----------------------------------------------------------
 
     def _tell(self, kind, key, obj):
         with self.lock:

@@ -7,7 +7,7 @@ import ssl
 import threading
 import time
 
-from kubeapi import ApiError
+from kubeapi import ApiError, with_query
 from played_objects import key_of
 from proxies import DEADLINE
 
@@ -46,8 +46,8 @@ class Feed:
 
     def follow(self):
         try:
-            self.watch = self.api.watch(f"{self.path}?resourceVersion="
-                                        f"{self.at}&timeoutSeconds=50")
+            self.watch = self.api.watch(with_query(
+                self.path, resourceVersion=self.at, timeoutSeconds=50))
         except ApiError:
             self.at = self.list()
             return

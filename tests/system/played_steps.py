@@ -62,7 +62,8 @@ def _run_due(pod, _world):
         status(pod).get("phase", "Pending") == "Pending"
 
 
-def _run(pod, _world):
+def ready_pod(pod, _world):
+    """The status of a pod whose containers run and are ready."""
     moment = now()
     return {"status": {
         "phase": "Running", "podIP": "127.0.0.1", "hostIP": "127.0.0.1",
@@ -118,7 +119,7 @@ def ended_pod(phase):
 
 POD_STEPS = (
     # The containers run and are ready.
-    Step("run", _pod_node, _run_due, _run),
+    Step("run", _pod_node, _run_due, ready_pod),
     # The pod was told to go and is gone.
     Step("remove", _pod_node, lambda pod, _: _is_leaving(pod),
          lambda *_: GONE),

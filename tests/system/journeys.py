@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One migration under observation, and what must be true of it afterwards.
+
+The controllers' proxies (faults.py) have seen every write, so that what was
+done twice is found also where the second left no trace.
+"""
+
+import collections
+import json
+
+from faults_seen import is_create
+from invariants import ORDER, migration_uid
+from kubeapi import has_vanished, wait_for
+from played import wait_phase
+from played_objects import VMIMS, VMIS, key_of, namespaced
+from played_steps import FINAL, status
+
+SUCCESS = ("Pending", "Scheduling", "Scheduled", "PreparingTarget",
+           "TargetReady", "Running", "Succeeded")
+EVENTS_OF_SUCCESS = {"SuccessfulCreate", "SuccessfulHandOver",
+                     "SuccessfulMigration"}
+EVENTS_OF_CANCEL = {"SuccessfulCreate", "SuccessfulHandOver",
+                    "SuccessfulAbortMigration", "SuccessfulDelete",
+                    "FailedMigration"}
+
+
+class Journey:
+    """A migration that has just begun."""
+
+    def __init__(self, controllers, played, machine, **more):
+        self.controllers, self.played = controllers, played
+        self.machine = machine
+        self.source = status(played.settle(machine))["nodeName"]
+        self.migration = played.migrate(machine, **more)
+        self.uid = self.migration["metadata"]["uid"]
+        self.path = namespaced(VMIMS, *key_of(self.migration).split("/"))
+
+    def end(self, deadline=300):
+        """Waits for its end; the migration as it is then."""
+        self.migration = wait_phase(self.played.api, self.migration, *FINAL,
+                                    deadline=deadline)
+        return status(self.migration)["phase"]
+
+    def cancel(self):
+        self.played.api.delete(self.path)
+
+    def seen(self):
+        """All that controllers have asked of the server."""
+        return [s for c in self.controllers.all for s in list(c.faults.seen)]
+
+    def pods_made(self):
+        """How many target pods the server has made."""
+        return len([s for s in self.seen() if is_create("pods")(s)
+                    and s.code == 201
+                    and migration_uid(json.loads(s.body)) == self.uid])
+
+    def hand_offs(self):
+        """How often the machine was handed to the nodes."""
+        here = namespaced(VMIS, *self.machine.split("/"))
+        return len([s for s in self.seen() if s.method == "PATCH"
+                    and s.path == here and s.code == 200
+                    and any(op.get("path") == "/status/migrationState"
+                            and op["op"] in ("add", "replace")
+                            and op["value"].get("migrationUid") == self.uid
+                            for op in json.loads(s.body))])
+
+    def events(self):
+        """How often each reason was told about the migration."""
+        namespace, name = key_of(self.migration).split("/")
+        found = collections.Counter()
+        for event in self.played.api.get(
+                f"/api/v1/namespaces/{namespace}/events")["items"]:
+            about = event["involvedObject"]
+            if about["kind"] == self.migration["kind"] and \
+                    about["name"] == name:
+                found[event["reason"]] += event.get("count") or 1
+        return found
+
+    def check_phases(self, *expected):
+        """Each was entered once, in order."""
+        stamps = [t["phase"] for t in status(self.migration)[
+            "phaseTransitionTimestamps"]]
+        assert stamps == list(expected), stamps
+        assert stamps == sorted(stamps, key=ORDER.index)
+
+    def check_success(self, missing=0):
+        """Moved once; of its events so many may be missing."""
+        self.check_phases(*SUCCESS)
+        assert self.pods_made() == 1
+        assert self.hand_offs() == 1
+        settled = self.played.settle(self.machine)
+        assert status(settled)["nodeName"] != self.source
+        self.check_events(EVENTS_OF_SUCCESS, missing)
+
+    def end_canceled(self, deadline=300):
+        """Waits until it is gone, as those are that were deleted."""
+        wait_for(f"{self.path} to go",
+                 lambda: has_vanished(self.played.api, self.path), deadline)
+
+    def check_canceled(self):
+        """The machine is where it was, and nothing was done twice."""
+        settled = self.played.settle(self.machine)
+        assert status(settled)["nodeName"] == self.source
+        assert self.pods_made() <= 1
+        assert self.hand_offs() <= 1
+        found = self.events()
+        assert set(found) <= EVENTS_OF_CANCEL, found
+        assert max(found.values(), default=1) == 1, found
+
+    def check_events(self, expected, missing=0):
+        """None twice, and none lost but so many. Events are written behind
+        everything else."""
+        def told():
+            return len(expected - self.events().keys()) <= missing
+        wait_for(f"the events of {key_of(self.migration)}", told)
+        found = self.events()
+        assert set(found) <= set(expected), found
+        assert max(found.values(), default=1) == 1, found

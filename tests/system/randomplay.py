@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster in which anything may happen, at random, from a seed.
+
+Machines, played nodes and two controllers, each behind a proxy of its own. A
+step is one thing that somebody does or that goes wrong; ACTIONS has them with
+their weights. Limits are the same for an epoch, at whose end everything is
+healed and has to come to rest.
+"""
+
+import random
+
+import played_objects as objects
+from controllers import Controllers
+from faults import QUICK
+from invariants import Chronicle, Limits, Snapshot, is_final
+from kubeapi import wait_for
+from played import Played
+from played_objects import VMIMS, key_of, namespaced
+from played_steps import MACHINE_STEPS, status
+
+NODES = ("node-a", "node-b", "node-c", "node-d")
+MACHINES = 8
+OPEN_MAX = 12  # migrations that have not ended, at a time
+QUIET_DEADLINE = 300
+BREATH = 0.02  # seconds for others, now and then
+POLICY = "/apis/migrations.kubevirt.io/v1alpha1/migrationpolicies"
+KUBEVIRT = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
+# Where a node may be slow: whatever is not tidying up.
+SLOW = [s.name for s in MACHINE_STEPS if s.name not in (
+    "boot", "halt", "clean")] + ["run", "remove", "end"]
+TIMEOUTS = ("kubevirt.io/migrationPendingPodTimeoutSeconds",
+            "kubevirt.io/migrationUnschedulablePodTimeoutSeconds",
+            "ferry.io/migrationScheduledTimeoutSeconds",
+            "ferry.io/migrationPreparingTargetTimeoutSeconds",
+            "ferry.io/migrationTargetReadyTimeoutSeconds",
+            "ferry.io/migrationRunningTimeoutSeconds")
+
+
+class Play:
+    """The cluster, and what has been done to it."""
+
+    def __init__(self, cluster, namespace, seed):
+        self.dice = random.Random(seed)
+        self.cluster, self.namespace = cluster, namespace
+        self.api = cluster.api()
+        self.story = []
+        self.limits = Limits()
+        self.played = Played(cluster, *NODES)
+        self.machines = [self.played.place(namespace, f"vm{i}",
+                                           NODES[i % len(NODES)])
+                         for i in range(MACHINES)]
+        self.chronicle = Chronicle(cluster.api(), namespace)
+        self.controllers = Controllers(cluster, 2, faults=True)
+        for machine in self.machines:
+            self.played.settle(machine)
+        self.begin_epoch()
+
+    # --- steps -------------------------------------------------------------
+
+    def step(self):
+        """Does one thing and says what is wrong afterwards."""
+        weights, actions = zip(*ACTIONS)
+        action = self.dice.choices(actions, weights)[0]
+        told = action(self)
+        if told:
+            self.story.append(f"{action.__name__}: {told}")
+        return self.check()
+
+    def check(self):
+        return Snapshot(self.api, self.namespace).wrong(self.limits) + \
+            self.chronicle.take_wrong()
+
+    def migrate(self):
+        if len(self.open()) >= OPEN_MAX:
+            return None
+        machine = self.dice.choice(self.machines)
+        annotations = {}
+        if self.dice.random() < 0.3:
+            annotations[self.dice.choice(TIMEOUTS)] = "1"
+        if self.dice.random() < 0.3:
+            annotations["kubevirt.io/evacuationMigration"] = "any"
+            annotations["kubevirt.io/func-test-ignore-migration-backoff"] = ""
+        made = self.played.migrate(machine, annotations=annotations)
+        return f"{key_of(made)} of {machine} {annotations}"
+
+    def cancel(self):
+        found = self.open()
+        if not found:
+            return None
+        chosen = self.dice.choice(found)
+        self.api.request("DELETE", namespaced(VMIMS, *chosen.split("/")))
+        return chosen
+
+    def target_dies(self):
+        """A pod that a machine is not in comes to its end, or is gone."""
+        machine = self.dice.choice(self.machines)
+        here = status(self.played.machine(machine)).get("nodeName")
+        pods = [key for key, pod in self.played.pods(machine).items()
+                if pod["spec"].get("nodeName") not in (None, here)
+                and status(pod).get("phase") == "Running"]
+        if not pods or here is None:
+            return None
+        way = self.dice.choice(("Failed", "Succeeded", "gone"))
+        if way == "gone":
+            self.played.take_pod(pods[0])
+        else:
+            self.played.end_pod(pods[0], way)
+        return f"{pods[0]} {way}"
+
+    def transfer_fails(self):
+        machine = self.dice.choice(self.machines)
+        after = self.dice.choice(("migrationUid", "targetNodeAddress",
+                                  "startTimestamp"))
+        self.played.fail(machine, "at random", after)
+        return f"{machine} after {after}"
+
+    def node_falls_silent(self):
+        node = self.dice.choice(NODES)
+        noticed = self.dice.random() < 0.5
+        self.played.kill_node(node, noticed)
+        return f"{node}, noticed: {noticed}"
+
+    def node_comes_back(self):
+        node = self.dice.choice(NODES)
+        self.played.revive_node(node)
+        return node
+
+    def node_slows(self):
+        name, machine = self.dice.choice(SLOW), self.dice.choice(self.machines)
+        self.played.hold(name, machine)
+        return f"{name} of {machine}"
+
+    def node_hurries(self):
+        self.played.release_all()
+        return "all"
+
+    def quota_changes(self):
+        path = f"/api/v1/namespaces/{self.namespace}/resourcequotas"
+        hard = {"pods": str(MACHINES + self.dice.randint(0, 3))}
+        if self.dice.random() < 0.4:
+            self.api.request("DELETE", f"{path}/q")
+            return "none"
+        self.apply(path, {"apiVersion": "v1", "kind": "ResourceQuota",
+                          "metadata": {"name": "q"}, "spec": {"hard": hard}})
+        return str(hard)
+
+    def policy_changes(self):
+        name = self.dice.choice(("p1", "p2"))
+        if self.dice.random() < 0.3:
+            self.api.request("DELETE", f"{POLICY}/{name}")
+            return f"no {name}"
+        spec = {"selectors": self.dice.choice((
+                    {}, {"namespaceSelector": {"a": "b"}})),
+                "bandwidthPerMigration": f"{self.dice.randint(0, 64)}Mi",
+                "allowPostCopy": self.dice.random() < 0.5}
+        self.apply(POLICY, {
+            "apiVersion": "migrations.kubevirt.io/v1alpha1",
+            "kind": "MigrationPolicy", "metadata": {"name": name},
+            "spec": spec})
+        return f"{name} {spec}"
+
+    def settings_change(self):
+        value = {"spec": {"configuration": {"migrations": {
+            "completionTimeoutPerGiB": self.dice.randint(1, 900)}}}}
+        self.api.patch(f"{KUBEVIRT}/kubevirt", value)
+        return str(value["spec"]["configuration"]["migrations"])
+
+    def controller_dies(self):
+        running = [c for c in self.controllers.all if c.runs()]
+        if not running:
+            return None
+        chosen = self.dice.choice(running)
+        chosen.kill()
+        if self.controllers.holder() == chosen.name:
+            self.controllers.free_lease()
+        return chosen.name
+
+    def controller_starts(self):
+        dead = [c for c in self.controllers.all if not c.runs()]
+        for each in dead:
+            each.start()
+        return ", ".join(c.name for c in dead)
+
+    def watches_break(self):
+        part = self.dice.choice(("", "pods", "virtualmachineinstances",
+                                 "virtualmachineinstancemigrations"))
+        return f"{part or 'all'}: " + str(sum(
+            c.faults.cut_watches(part) for c in self.controllers.all))
+
+    def server_misbehaves(self):
+        seed, rate = self.dice.random(), self.dice.choice((0.05, 0.2, 0.5))
+        for each in self.controllers.all:
+            each.faults.plague(seed, rate, QUICK)
+        return f"{rate} of all requests"
+
+    def server_recovers(self):
+        for each in self.controllers.all:
+            each.faults.heal()
+        return "all"
+
+    def connections_break(self):
+        for each in self.controllers.all:
+            each.faults.reset_all()
+        return "all"
+
+    def others_work(self):
+        with self.played.changed:
+            self.played.changed.wait(BREATH)
+
+    # --- epochs ------------------------------------------------------------
+
+    def begin_epoch(self):
+        """New limits, which the controllers know of as they begin anew."""
+        self.limits = Limits(self.dice.randint(1, 5), self.dice.randint(1, 3),
+                             self.dice.randint(0, 2))
+        for each in self.controllers.all:
+            if each.runs():
+                each.kill()
+        self.apply(KUBEVIRT, objects.kubevirt(
+            {"parallelMigrationsPerCluster": self.limits.cluster,
+             "parallelOutboundMigrationsPerNode": self.limits.outbound},
+            {"ferry.io/parallelInboundMigrationsPerNode":
+             str(self.limits.inbound)}))
+        self.story = [f"new epoch: {self.limits}"]
+        if self.controllers.holder():
+            self.controllers.free_lease()
+        for each in self.controllers.all:
+            each.start()
+
+    def end_epoch(self):
+        """Heals everything; all must come to rest, and stay right."""
+        self.story.append("everything heals")
+        self.server_recovers()
+        self.controller_starts()
+        self.api.request("DELETE", f"/api/v1/namespaces/{self.namespace}"
+                         "/resourcequotas/q")
+        for node in NODES:
+            self.played.revive_node(node)
+        self.played.release_all()
+        wrong = []
+
+        def rests():
+            wrong.extend(self.check())
+            return wrong or not self.unsettled()
+        try:
+            wait_for("rest", rests, QUIET_DEADLINE)
+        except TimeoutError:
+            wrong += self.unsettled()
+        lost = [m for m in self.machines if status(
+            self.played.machine(m) or {}).get("phase") != "Running"]
+        return wrong + [f"{m} does not run any more" for m in lost]
+
+    def unsettled(self):
+        return Snapshot(self.api, self.namespace).unsettled()
+
+    # --- help --------------------------------------------------------------
+
+    def open(self):
+        return sorted(key_of(m) for m in self.api.get(
+            namespaced(VMIMS, self.namespace))["items"]
+            if not is_final(m) and "deletionTimestamp" not in m["metadata"])
+
+    def apply(self, path, obj):
+        """Creates the object, or puts it in the place of what is there."""
+        made = self.api.request("POST", path, obj)
+        if made.code == 409:
+            here = f"{path}/{obj['metadata']['name']}"
+            version = self.api.get(here)["metadata"]["resourceVersion"]
+            self.api.put(here, {**obj, "metadata": {
+                **obj["metadata"], "resourceVersion": version}})
+        else:
+            assert made.code == 201, made
+
+    def close(self):
+        self.controllers.close()
+        self.chronicle.close()
+        self.played.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+ACTIONS = (
+    (20, Play.others_work),
+    (12, Play.migrate),
+    (4, Play.cancel),
+    (3, Play.target_dies),
+    (2, Play.transfer_fails),
+    (1, Play.node_falls_silent),
+    (2, Play.node_comes_back),
+    (3, Play.node_slows),
+    (2, Play.node_hurries),
+    (1, Play.quota_changes),
+    (1, Play.policy_changes),
+    (1, Play.settings_change),
+    (1, Play.controller_dies),
+    (2, Play.controller_starts),
+    (2, Play.watches_break),
+    (1, Play.server_misbehaves),
+    (2, Play.server_recovers),
+    (1, Play.connections_break),
+)
