@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "virt/migrate.h"
+
+#include <string.h>
+
+#include "base/array.h"
+#include "virt/conn.h"
+#include "virt/internal.h"
+
+#define ANY_CODE (-1)
+
+/*
+ * The first row whose code and text fit. The texts are libvirt's and QEMU's,
+ * untranslated; codes alone say little, most failures are "internal".
+ */
+static const struct {
+	int code;
+	const char *text; /* part of it; NULL for any */
+	enum virt_fault fault;
+} faults[] = {
+	{ VIR_ERR_OPERATION_ABORTED, NULL, VIRT_FAULT_ABORTED },
+	{ VIR_ERR_NO_DOMAIN, NULL, VIRT_FAULT_GONE },
+	{ ANY_CODE, "domain is not running", VIRT_FAULT_GONE },
+	{ ANY_CODE, "domain is no longer running", VIRT_FAULT_GONE },
+	{ ANY_CODE, "post-copy migration is not supported",
+	  VIRT_FAULT_POST_COPY_UNSUPPORTED },
+	{ ANY_CODE, "Postcopy is not supported",
+	  VIRT_FAULT_POST_COPY_UNSUPPORTED },
+	{ ANY_CODE, "post-copy", VIRT_FAULT_POST_COPY },
+	{ ANY_CODE, "postcopy", VIRT_FAULT_POST_COPY },
+	{ ANY_CODE, "torage pool not found", VIRT_FAULT_DISK },
+	{ ANY_CODE, "different sizes", VIRT_FAULT_DISK },
+	{ ANY_CODE, "cannot precreate storage", VIRT_FAULT_DISK },
+	{ ANY_CODE, "pre-creation of storage", VIRT_FAULT_DISK },
+	{ ANY_CODE, "Cannot access storage file", VIRT_FAULT_DISK },
+	{ ANY_CODE, "Could not open '", VIRT_FAULT_DISK },
+	{ ANY_CODE, "Failed to bind socket", VIRT_FAULT_REFUSED },
+	{ ANY_CODE, "Failed to connect", VIRT_FAULT_CONNECT },
+	{ ANY_CODE, "unable to connect to server", VIRT_FAULT_CONNECT },
+	{ ANY_CODE, "cannot connect to socket", VIRT_FAULT_CONNECT },
+	{ ANY_CODE, "onnection refused", VIRT_FAULT_CONNECT },
+	{ ANY_CODE, "client socket is closed", VIRT_FAULT_LOST },
+	{ ANY_CODE, "nd of file while reading", VIRT_FAULT_LOST },
+	{ ANY_CODE, "Cannot recv data", VIRT_FAULT_LOST },
+	{ ANY_CODE, "keepalive", VIRT_FAULT_LOST },
+	{ ANY_CODE, "Unable to write to socket", VIRT_FAULT_LOST },
+	{ ANY_CODE, "Broken pipe", VIRT_FAULT_LOST },
+	{ ANY_CODE, "onnection reset", VIRT_FAULT_LOST },
+	{ ANY_CODE, "Lost connection to destination host", VIRT_FAULT_LOST },
+	{ ANY_CODE, "unexpectedly closed the monitor", VIRT_FAULT_PEER_QEMU },
+	{ ANY_CODE, "migration was active, but no RAM info", VIRT_FAULT_OTHER },
+	{ VIR_ERR_CONFIG_UNSUPPORTED, NULL, VIRT_FAULT_REFUSED },
+	{ VIR_ERR_CPU_INCOMPATIBLE, NULL, VIRT_FAULT_REFUSED },
+	{ VIR_ERR_OPERATION_FAILED, "guest", VIRT_FAULT_OTHER },
+	{ VIR_ERR_RPC, NULL, VIRT_FAULT_LOST },
+};
+
+enum virt_fault
+virt_fault_from(int code, const char *text)
+{
+	for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
+		if ((faults[i].code == ANY_CODE || faults[i].code == code) &&
+		    (faults[i].text == NULL ||
+		     (text != NULL && strstr(text, faults[i].text) != NULL)))
+			return faults[i].fault;
+	}
+	return VIRT_FAULT_OTHER;
+}
+
+static unsigned
+flags_of(const struct virt_migration *migration)
+{
+	const struct {
+		bool wanted;
+		unsigned flag;
+	} table[] = {
+		{ migration->disk_count > 0, VIR_MIGRATE_NON_SHARED_INC },
+		{ migration->post_copy, VIR_MIGRATE_POSTCOPY },
+		{ migration->auto_converge, VIR_MIGRATE_AUTO_CONVERGE },
+		{ migration->parallel > 0, VIR_MIGRATE_PARALLEL },
+		{ migration->paused, VIR_MIGRATE_PAUSED },
+		{ migration->recover, VIR_MIGRATE_POSTCOPY_RESUME },
+	};
+	/* Who may reach which disk was decided before: libvirt only sees a
+	 * directory that somebody mounted, and calls each unsafe. */
+	unsigned flags = VIR_MIGRATE_LIVE | VIR_MIGRATE_PEER2PEER |
+			 VIR_MIGRATE_PERSIST_DEST | VIR_MIGRATE_UNSAFE;
+
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		flags |= table[i].wanted ? table[i].flag : 0;
+	return flags;
+}
+
+struct params {
+	virTypedParameterPtr items;
+	int count, size;
+};
+
+static int
+add_disks(const struct virt_migration *migration, struct params *p)
+{
+	for (size_t i = 0; i < migration->disk_count; i++) {
+		if (virTypedParamsAddString(&p->items, &p->count, &p->size,
+					    VIR_MIGRATE_PARAM_MIGRATE_DISKS,
+					    migration->disks[i]) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+fill(const struct virt_migration *migration, struct params *p)
+{
+	if (virTypedParamsAddString(&p->items, &p->count, &p->size,
+				    VIR_MIGRATE_PARAM_URI,
+				    migration->memory_uri) == -1)
+		return -1;
+	if (migration->disk_count > 0 &&
+	    (virTypedParamsAddString(&p->items, &p->count, &p->size,
+				     VIR_MIGRATE_PARAM_DISKS_URI,
+				     migration->disks_uri) == -1 ||
+	     add_disks(migration, p) == -1))
+		return -1;
+	if (migration->bandwidth_mib > 0 &&
+	    virTypedParamsAddULLong(&p->items, &p->count, &p->size,
+				    VIR_MIGRATE_PARAM_BANDWIDTH,
+				    migration->bandwidth_mib) == -1)
+		return -1;
+	if (migration->parallel > 0 &&
+	    virTypedParamsAddInt(&p->items, &p->count, &p->size,
+				 VIR_MIGRATE_PARAM_PARALLEL_CONNECTIONS,
+				 (int)migration->parallel) == -1)
+		return -1;
+	return 0;
+}
+
+int
+virt_migrate(struct virt_conn *conn, const struct virt_migration *migration,
+	     enum virt_fault *ret_fault, struct err *err)
+{
+	virDomainPtr domain = NULL;
+	struct params params = { 0 };
+	const virError *error;
+	int rc;
+
+	*ret_fault = VIRT_FAULT_NONE;
+	if (virt_lookup(conn, migration->domain, &domain, err) == -1) {
+		*ret_fault = VIRT_FAULT_GONE;
+		return -1;
+	}
+	rc = fill(migration, &params);
+	if (rc == 0)
+		rc = virDomainMigrateToURI3(
+			domain, migration->control_uri, params.items,
+			(unsigned)params.count, flags_of(migration));
+	if (rc == -1) {
+		error = virGetLastError();
+		*ret_fault =
+			virt_fault_from(error != NULL ? error->code : 0,
+					error != NULL ? error->message : NULL);
+		(void)virt_fail(err, "cannot migrate the domain");
+		if (!virt_conn_alive(conn))
+			*ret_fault = VIRT_FAULT_DAEMON;
+	}
+	virTypedParamsFree(params.items, params.count);
+	virt_free_domain(&domain);
+	return rc;
+}
