@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "handler/decide.h"
+
+#include <string.h>
+
+#include "api/names.h"
+#include "api/testjson.h"
+#include "handler/testfacts.h"
+#include "kube/conditions.h"
+#include "kube/obj.h"
+
+/* What a case begins with and ends in; the object is what is decided about. */
+struct scene {
+	struct testnode node;
+	struct decision decision;
+	json_t *machine, *after;
+};
+
+static void
+scene_begin(struct scene *s, const char *node, const char *phase,
+	    bool migrating)
+{
+	memset(s, 0, sizeof(*s));
+	testnode_init(&s->node, node);
+	s->machine = testfacts_machine(phase, migrating);
+}
+
+static void
+scene_expect(struct scene *s, const char *rule, enum step step)
+{
+	json_decref(s->after);
+	decision_done(&s->decision);
+	testnode_see(&s->node, s->machine);
+	testnode_decide(&s->node, &s->decision, rule, step);
+	s->after = testnode_after(&s->node, &s->decision);
+}
+
+static void
+scene_end(struct scene *s)
+{
+	decision_done(&s->decision);
+	json_decref(s->machine);
+	json_decref(s->after);
+	testnode_done(&s->node);
+}
+
+static void
+set_state(struct scene *s, const char *name, json_t *value)
+{
+	testfacts_set(s->machine, "status.migrationState", name, value);
+}
+
+static const char *
+after_text(const struct scene *s, const char *path)
+{
+	return js_str_at(s->after, path);
+}
+
+#define STATE "status.migrationState."
+
+static void
+test_a_scheduled_machine_gets_its_network_then_starts_then_runs(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "a", "Scheduled", false);
+	s.node.facts.interfaces = NULL;
+	scene_expect(&s, "owner-network", STEP_NETWORK);
+	s.node.facts.interfaces = s.node.interfaces;
+	scene_expect(&s, "owner-starts", STEP_SYNC);
+	s.node.status.state = LAUNCH_STARTING;
+	scene_expect(&s, "owner-runs", STEP_NONE);
+	assert_string_equal(after_text(&s, "status.phase"), "Scheduled");
+	s.node.status.state = LAUNCH_RUNNING;
+	scene_expect(&s, "owner-runs", STEP_NONE);
+	assert_string_equal(after_text(&s, "status.phase"), "Running");
+	assert_string_equal(after_text(&s, "status.migrationMethod"),
+			    "LiveMigration");
+	assert_true(condition_is_true(js_at(s.after, "status.conditions"),
+				      COND_LIVE_MIGRATABLE));
+	assert_string_equal(s.decision.events[0].reason, "Started");
+	scene_end(&s);
+}
+
+static void
+test_a_running_machine_without_a_domain_is_not_started_twice(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "a", "Running", false);
+	scene_expect(&s, "owner-starts", STEP_NONE);
+	assert_true(s.decision.again_us < DECISION_NEVER);
+	scene_end(&s);
+}
+
+static void
+test_nothing_is_written_that_is_there_already(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "a", "Running", false);
+	s.node.status.state = LAUNCH_RUNNING;
+	scene_expect(&s, "owner-tells", STEP_NONE);
+	json_decref(s.machine);
+	s.machine = json_deep_copy(s.after);
+	scene_expect(&s, "owner-tells", STEP_NONE);
+	assert_null(wishes_patch(&s.decision.wishes, s.machine));
+	scene_end(&s);
+}
+
+static void
+test_the_end_of_a_domain_is_the_end_of_its_machine(void **state)
+{
+	static const struct {
+		enum launch_state state;
+		enum launch_cause cause;
+		const char *phase;
+	} cases[] = {
+		{ LAUNCH_STOPPED, LAUNCH_CAUSE_GUEST, "Succeeded" },
+		{ LAUNCH_STOPPED, LAUNCH_CAUSE_REQUEST, "Succeeded" },
+		{ LAUNCH_STOPPED, LAUNCH_CAUSE_START_FAILED, "Failed" },
+		{ LAUNCH_CRASHED, LAUNCH_CAUSE_QEMU_GONE, "Failed" },
+		{ LAUNCH_CRASHED, LAUNCH_CAUSE_CRASHED, "Failed" },
+	};
+	struct scene s;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		scene_begin(&s, "a", "Running", false);
+		s.node.status.state = cases[i].state;
+		s.node.status.cause = cases[i].cause;
+		scene_expect(&s, "owner-stopped", STEP_NONE);
+		assert_string_equal(after_text(&s, "status.phase"),
+				    cases[i].phase);
+		scene_end(&s);
+	}
+}
+
+static void
+test_a_domain_that_went_elsewhere_is_no_end(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "a", "Running", false);
+	s.node.status.state = LAUNCH_STOPPED;
+	s.node.status.cause = LAUNCH_CAUSE_MIGRATED;
+	scene_expect(&s, "owner-left", STEP_NONE);
+	assert_string_equal(after_text(&s, "status.phase"), "Running");
+	scene_end(&s);
+}
+
+static void
+test_a_deleted_machine_is_shut_down_within_its_grace(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "a", "Running", false);
+	testfacts_set(s.machine, "metadata", "deletionTimestamp",
+		      json_string("2026-01-01T00:00:00Z"));
+	s.node.status.state = LAUNCH_RUNNING;
+	scene_expect(&s, "owner-deleted", STEP_SHUTDOWN);
+	assert_int_equal(s.decision.grace_s, 30);
+	s.node.status.state = LAUNCH_SHUTTING_DOWN;
+	scene_expect(&s, "owner-deleted", STEP_NONE);
+	s.node.status.state = LAUNCH_RUNNING;
+	testfacts_set(s.machine, "spec", "terminationGracePeriodSeconds",
+		      json_integer(0));
+	scene_expect(&s, "owner-deleted", STEP_KILL);
+	scene_end(&s);
+}
+
+static void
+test_a_request_to_pause_is_answered_once(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "a", "Running", false);
+	obj_set_annotation(s.machine, ANNOTATION_PAUSE_REQUESTED, "true");
+	obj_set_annotation(s.machine, ANNOTATION_PAUSE_ID, "7");
+	s.node.status.state = LAUNCH_RUNNING;
+	scene_expect(&s, "owner-pauses", STEP_PAUSE);
+	s.node.status.state = LAUNCH_PAUSED;
+	s.node.status.cause = LAUNCH_CAUSE_USER;
+	scene_expect(&s, "owner-pauses", STEP_NONE);
+	assert_string_equal(obj_annotation(s.after, ANNOTATION_PAUSE_ANSWERED),
+			    "7");
+	assert_true(condition_is_true(js_at(s.after, "status.conditions"),
+				      COND_PAUSED));
+	json_decref(s.machine);
+	s.machine = json_deep_copy(s.after);
+	scene_expect(&s, "owner-tells", STEP_NONE);
+	scene_end(&s);
+}
+
+static void
+test_a_pause_that_fails_is_answered_with_why(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "a", "Running", false);
+	obj_set_annotation(s.machine, ANNOTATION_PAUSE_REQUESTED, "true");
+	obj_set_annotation(s.machine, ANNOTATION_PAUSE_ID, "7");
+	s.node.status.state = LAUNCH_RUNNING;
+	s.node.facts.pause_failure = "no such domain";
+	scene_expect(&s, "owner-pauses", STEP_NONE);
+	assert_string_equal(obj_annotation(s.after, ANNOTATION_PAUSE_FAILURE),
+			    "no such domain");
+	scene_end(&s);
+}
+
+static void
+test_a_target_prepares_listens_and_tells(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "b", "Running", true);
+	s.node.facts.interfaces = NULL;
+	scene_expect(&s, "target-network", STEP_NETWORK);
+	s.node.facts.interfaces = s.node.interfaces;
+	scene_expect(&s, "target-prepares", STEP_PREPARE);
+	testnode_record(&s.node, LAUNCH_TARGET);
+	scene_expect(&s, "target-listens", STEP_LISTEN_TARGET);
+	s.node.facts.target.uid = TEST_UID;
+	scene_expect(&s, "target-tells", STEP_NONE);
+	assert_string_equal(after_text(&s, STATE "targetNodeAddress"),
+			    "10.0.0.2");
+	assert_int_equal(js_int_at(s.after,
+				   STATE "targetDirectMigrationNodePorts.4712",
+				   0),
+			 49152);
+	assert_string_equal(s.decision.events[0].text,
+			    "Migration Target is listening at 10.0.0.2, on "
+			    "ports: 4711,4712");
+	scene_end(&s);
+}
+
+static void
+test_a_target_takes_finalizes_completes_and_tidies_up(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "b", "Running", true);
+	testfacts_set(s.machine, "status", "evacuationNodeName",
+		      json_string("a"));
+	record = testnode_record(&s.node, LAUNCH_TARGET);
+	record->completed = true;
+	record->domain_ready_us = record->end_us = TEST_NOW;
+	s.node.status.state = LAUNCH_RUNNING;
+	s.node.facts.target.uid = TEST_UID;
+	scene_expect(&s, "target-takes", STEP_NONE);
+	assert_string_equal(after_text(&s, "status.nodeName"), "b");
+	assert_string_equal(obj_label(s.after, LABEL_NODE), "b");
+	assert_null(js_at(s.after, "status.evacuationNodeName"));
+	json_decref(s.machine);
+	s.machine = json_deep_copy(s.after);
+	scene_expect(&s, "target-finalizes", STEP_FINALIZE);
+	s.node.facts.finalized = TEST_UID;
+	scene_expect(&s, "target-completes", STEP_NONE);
+	assert_true(js_bool_at(s.after, STATE "completed", false));
+	json_decref(s.machine);
+	s.machine = json_deep_copy(s.after);
+	scene_expect(&s, "target-over", STEP_STOP_TARGET);
+	s.node.facts.target.uid = "";
+	scene_expect(&s, "target-over", STEP_NONE);
+	assert_null(obj_label(s.after, LABEL_MIGRATION_TARGET_NODE));
+	json_decref(s.machine);
+	s.machine = json_deep_copy(s.after);
+	scene_expect(&s, "owner-tells", STEP_NONE);
+	scene_end(&s);
+}
+
+static void
+test_a_failed_target_is_told_to_go(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "b", "Running", true);
+	set_state(&s, "failed", json_true());
+	set_state(&s, "completed", json_true());
+	testnode_record(&s.node, LAUNCH_TARGET);
+	s.node.facts.target.uid = TEST_UID;
+	scene_expect(&s, "target-over", STEP_STOP_TARGET);
+	s.node.facts.target.uid = "";
+	scene_expect(&s, "target-over", STEP_CLEANUP);
+	s.node.facts.link = LINK_NONE;
+	s.node.facts.status = NULL;
+	scene_expect(&s, "target-over", STEP_NONE);
+	assert_null(obj_label(s.after, LABEL_MIGRATION_TARGET_NODE));
+	scene_end(&s);
+}
+
+static void
+test_a_pod_that_is_not_seen_yet_fails_nothing(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		scene_begin(&s, i == 0 ? "a" : "b", "Running", true);
+		s.node.facts.pod = NULL;
+		s.node.facts.link = LINK_NONE;
+		s.node.facts.status = NULL;
+		scene_expect(&s, i == 0 ? "source-waits" : "target-waits",
+			     STEP_NONE);
+		assert_false(js_bool_at(s.after, STATE "failed", false));
+		s.node.pod.phase = POD_FAILED;
+		s.node.facts.pod = &s.node.pod;
+		scene_expect(&s, i == 0 ? "source-pod-down" : "target-pod-down",
+			     STEP_NONE);
+		assert_true(js_bool_at(s.after, STATE "failed", false));
+		scene_end(&s);
+	}
+}
+
+static void
+test_launchers_of_other_versions_fail_it_as_what_it_is(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		scene_begin(&s, i == 0 ? "a" : "b", "Running", true);
+		s.node.facts.link = LINK_REFUSED;
+		s.node.facts.link_text = "protocol 1 here, 2 there";
+		s.node.facts.status = NULL;
+		scene_expect(&s, i == 0 ? "source-refused" : "target-refused",
+			     STEP_NONE);
+		assert_string_equal(after_text(&s, STATE "failureCode"),
+				    "VersionSkew");
+		assert_string_equal(after_text(&s, STATE "failureReason"),
+				    "protocol 1 here, 2 there");
+		scene_end(&s);
+	}
+}
+
+static void
+make_target_ready(struct scene *s)
+{
+	set_state(s, "targetNodeAddress", json_string("10.0.0.2"));
+	set_state(s, "targetDirectMigrationNodePorts",
+		  json_pack("{s:i, s:i}", "4711", 0, "4712", 49152));
+}
+
+static void
+test_a_source_waits_listens_claims_and_begins(void **state)
+{
+	struct scene s;
+	json_t *patch;
+
+	(void)state;
+	scene_begin(&s, "a", "Running", true);
+	s.node.status.state = LAUNCH_RUNNING;
+	scene_expect(&s, "source-listens", STEP_NONE);
+	make_target_ready(&s);
+	scene_expect(&s, "source-listens", STEP_LISTEN_SOURCE);
+	s.node.facts.source.uid = TEST_UID;
+	scene_expect(&s, "source-claims", STEP_NONE);
+	/* Onto the object as it was seen, and no other. */
+	patch = wishes_patch(&s.decision.wishes, s.machine);
+	assert_string_equal(js_str_at(json_array_get(patch, 1), "path"),
+			    "/metadata/resourceVersion");
+	json_decref(patch);
+	json_decref(s.machine);
+	s.machine = json_deep_copy(s.after);
+	scene_expect(&s, "source-begins", STEP_MIGRATE);
+	scene_end(&s);
+}
+
+static void
+test_a_source_that_is_canceled_before_it_began_does_not(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "a", "Running", true);
+	s.node.status.state = LAUNCH_RUNNING;
+	make_target_ready(&s);
+	set_state(&s, "abortRequested", json_true());
+	s.node.facts.source.uid = TEST_UID;
+	scene_expect(&s, "source-unstarted", STEP_STOP_SOURCE);
+	s.node.facts.source.uid = "";
+	scene_expect(&s, "source-unstarted", STEP_NONE);
+	/* The start was written, and the handler died before it was made. */
+	set_state(&s, "startTimestamp", json_string("2026-01-01T00:00:00Z"));
+	s.node.facts.source.uid = TEST_UID;
+	scene_expect(&s, "source-begins", STEP_NONE);
+	assert_string_equal(after_text(&s, STATE "failureCode"), "Canceled");
+	scene_end(&s);
+}
+
+static struct launch_record *
+begin_transfer(struct scene *s)
+{
+	scene_begin(s, "a", "Running", true);
+	make_target_ready(s);
+	set_state(s, "startTimestamp", json_string("2026-01-01T00:00:00Z"));
+	s->node.facts.source.uid = TEST_UID;
+	s->node.status.state = LAUNCH_RUNNING;
+	return testnode_record(&s->node, LAUNCH_SOURCE);
+}
+
+static void
+test_a_transfer_shows_its_progress(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	record = begin_transfer(&s);
+	record->mode = LAUNCH_POST_COPY;
+	record->progress.percent = 42;
+	scene_expect(&s, "source-runs", STEP_NONE);
+	assert_string_equal(after_text(&s, STATE "mode"), "PostCopy");
+	assert_int_equal(js_int_at(s.after, STATE "progress.percent", 0), 42);
+	scene_end(&s);
+}
+
+static void
+test_an_abort_is_passed_on_and_cuts_what_does_not_end(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	record = begin_transfer(&s);
+	set_state(&s, "abortRequested", json_true());
+	scene_expect(&s, "source-aborts", STEP_CANCEL);
+	record->abort = LAUNCH_ABORTING;
+	scene_expect(&s, "source-aborts", STEP_NONE);
+	assert_string_equal(after_text(&s, STATE "abortStatus"), "Aborting");
+	record->cut_streams = true;
+	scene_expect(&s, "source-aborts", STEP_STOP_SOURCE);
+	record->completed = record->failed = true;
+	record->abort = LAUNCH_ABORT_SUCCEEDED;
+	record->reason = LAUNCH_REASON_CANCELED;
+	record->end_us = TEST_NOW;
+	scene_expect(&s, "source-fails", STEP_NONE);
+	assert_string_equal(after_text(&s, STATE "abortStatus"), "Succeeded");
+	assert_string_equal(after_text(&s, STATE "failureCode"), "Canceled");
+	scene_end(&s);
+}
+
+static void
+test_a_broken_post_copy_is_taken_up_again_before_it_is_given_up(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	record = begin_transfer(&s);
+	record->mode = LAUNCH_POST_COPY;
+	record->completed = record->failed = true;
+	record->reason = LAUNCH_REASON_POST_COPY_FAILED;
+	record->end_us = TEST_NOW;
+	scene_expect(&s, "source-recovers", STEP_RECOVER);
+	assert_false(js_bool_at(s.after, STATE "failed", false));
+	s.node.facts.now_us = TEST_NOW + DECIDE_RECOVERY_US;
+	scene_expect(&s, "source-fails", STEP_NONE);
+	scene_end(&s);
+}
+
+static void
+test_what_was_handed_over_and_never_seen_again_is_said_to_be(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	record = begin_transfer(&s);
+	s.node.status.state = LAUNCH_STOPPED;
+	s.node.status.cause = LAUNCH_CAUSE_MIGRATED;
+	record->completed = true;
+	record->end_us = TEST_NOW;
+	scene_expect(&s, "source-awaits", STEP_NONE);
+	assert_int_equal(s.decision.again_us, TEST_NOW + DECIDE_ARRIVAL_US);
+	s.node.facts.now_us = TEST_NOW + DECIDE_ARRIVAL_US;
+	scene_expect(&s, "source-awaits", STEP_NONE);
+	assert_string_equal(after_text(&s, STATE "failureCode"),
+			    "NeverArrived");
+	scene_end(&s);
+}
+
+static void
+test_a_failure_of_the_controller_reaches_the_launcher(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	(void)begin_transfer(&s);
+	set_state(&s, "failed", json_true());
+	set_state(&s, "completed", json_true());
+	scene_expect(&s, "source-over", STEP_STOP_SOURCE);
+	s.node.facts.source.uid = "";
+	scene_expect(&s, "source-past", STEP_CANCEL);
+	scene_end(&s);
+}
+
+static void
+test_a_domain_is_killed_only_when_nobody_can_want_it(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	/* The machine is another node's, after a migration. */
+	scene_begin(&s, "c", "Running", false);
+	s.node.status.state = LAUNCH_RUNNING;
+	scene_expect(&s, "idle", STEP_NONE);
+	/* It is gone. */
+	s.node.facts.vmi = NULL;
+	s.node.facts.object = NULL;
+	testnode_decide(&s.node, &s.decision, "rest-domain", STEP_KILL);
+	scene_end(&s);
+	/* It has ended. */
+	scene_begin(&s, "a", "Failed", false);
+	s.node.status.state = LAUNCH_RUNNING;
+	scene_expect(&s, "owner-final", STEP_KILL);
+	scene_end(&s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_a_scheduled_machine_gets_its_network_then_starts_then_runs),
+		cmocka_unit_test(
+			test_a_running_machine_without_a_domain_is_not_started_twice),
+		cmocka_unit_test(test_nothing_is_written_that_is_there_already),
+		cmocka_unit_test(
+			test_the_end_of_a_domain_is_the_end_of_its_machine),
+		cmocka_unit_test(test_a_domain_that_went_elsewhere_is_no_end),
+		cmocka_unit_test(
+			test_a_deleted_machine_is_shut_down_within_its_grace),
+		cmocka_unit_test(test_a_request_to_pause_is_answered_once),
+		cmocka_unit_test(test_a_pause_that_fails_is_answered_with_why),
+		cmocka_unit_test(test_a_target_prepares_listens_and_tells),
+		cmocka_unit_test(
+			test_a_target_takes_finalizes_completes_and_tidies_up),
+		cmocka_unit_test(test_a_failed_target_is_told_to_go),
+		cmocka_unit_test(test_a_pod_that_is_not_seen_yet_fails_nothing),
+		cmocka_unit_test(
+			test_launchers_of_other_versions_fail_it_as_what_it_is),
+		cmocka_unit_test(test_a_source_waits_listens_claims_and_begins),
+		cmocka_unit_test(
+			test_a_source_that_is_canceled_before_it_began_does_not),
+		cmocka_unit_test(test_a_transfer_shows_its_progress),
+		cmocka_unit_test(
+			test_an_abort_is_passed_on_and_cuts_what_does_not_end),
+		cmocka_unit_test(
+			test_a_broken_post_copy_is_taken_up_again_before_it_is_given_up),
+		cmocka_unit_test(
+			test_what_was_handed_over_and_never_seen_again_is_said_to_be),
+		cmocka_unit_test(
+			test_a_failure_of_the_controller_reaches_the_launcher),
+		cmocka_unit_test(
+			test_a_domain_is_killed_only_when_nobody_can_want_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

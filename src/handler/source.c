@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The node that a machine leaves. */
+#include <string.h>
+
+#include "api/names.h"
+#include "base/array.h"
+#include "base/str.h"
+#include "handler/decide.h"
+
+static const struct migration_state *
+state_of(const struct facts *f)
+{
+	return f->vmi->migration;
+}
+
+/* Somebody has ended it. What still flows is cut; whatever else is to be done
+ * is the owner's. */
+static bool
+source_over(const struct facts *f, struct decision *d)
+{
+	if (!facts_is_over(f))
+		return false;
+	if (f->source.uid[0] == '\0')
+		return false;
+	/* A launcher that has not heard of it yet gives up at once. */
+	d->step = STEP_STOP_SOURCE;
+	return true;
+}
+
+static bool
+source_past(const struct facts *f, struct decision *d)
+{
+	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
+
+	if (!facts_is_over(f))
+		return false;
+	/* A failure that the controller wrote: the launcher goes on until it
+	 * is told. */
+	if (r != NULL && !r->completed && r->abort == LAUNCH_ABORT_NONE) {
+		d->step = STEP_CANCEL;
+		return true;
+	}
+	return false;
+}
+
+/* The pod has ended while the machine was on its way, and it did not arrive. */
+static bool
+source_pod_down(const struct facts *f, struct decision *d)
+{
+	if (f->pod == NULL || !pod_is_down(f->pod))
+		return false;
+	if (state_of(f)->domain_ready_us != 0) {
+		/* The target has it and says so soon. */
+		decision_again(d, f->now_us + DECIDE_RETRY_US);
+		return true;
+	}
+	decide_failure(f, d, "SourcePodEnded",
+		       "the pod that the machine was in has ended");
+	return true;
+}
+
+/* Canceled before it began: it does not. */
+static bool
+source_unstarted(const struct facts *f, struct decision *d)
+{
+	if (!state_of(f)->abort_requested || state_of(f)->start_us != 0 ||
+	    facts_record(f, LAUNCH_SOURCE) != NULL)
+		return false;
+	if (f->source.uid[0] != '\0')
+		d->step = STEP_STOP_SOURCE;
+	return true;
+}
+
+static bool
+source_refused(const struct facts *f, struct decision *d)
+{
+	if (f->link != LINK_REFUSED)
+		return false;
+	decide_failure(f, d, "VersionSkew", f->link_text);
+	return true;
+}
+
+static bool
+source_waits(const struct facts *f, struct decision *d)
+{
+	if (f->link == LINK_READY)
+		return false;
+	decision_again(d, f->now_us + DECIDE_RETRY_US);
+	return true;
+}
+
+static bool
+target_is_ready(const struct facts *f)
+{
+	return state_of(f)->target_address[0] != '\0' &&
+	       state_of(f)->port_count > 0;
+}
+
+/* The sockets come first: from the moment the start is written everybody
+ * expects it to go on. */
+static bool
+source_listens(const struct facts *f, struct decision *d)
+{
+	if (facts_record(f, LAUNCH_SOURCE) != NULL)
+		return false;
+	if (!target_is_ready(f))
+		return true;
+	if (str_equal(f->source.uid, state_of(f)->uid))
+		return false;
+	d->step = STEP_LISTEN_SOURCE;
+	return true;
+}
+
+/*
+ * The start is written before it is made, and only onto the object as it was
+ * seen: so a cancel comes either before, and nothing begins, or after, and the
+ * controller knows that there is something to abort.
+ */
+static bool
+source_claims(const struct facts *f, struct decision *d)
+{
+	if (state_of(f)->start_us != 0)
+		return false;
+	wish_time(&d->wishes, MEMBER_STATE "startTimestamp", f->now_us);
+	wish_text(&d->wishes, MEMBER_STATE "mode", "PreCopy");
+	d->wishes.exact = true;
+	decision_emit(d, false, "Migrating",
+		      "VirtualMachineInstance is migrating.");
+	return true;
+}
+
+static bool
+source_begins(const struct facts *f, struct decision *d)
+{
+	if (facts_record(f, LAUNCH_SOURCE) != NULL)
+		return false;
+	if (state_of(f)->abort_requested) {
+		wish_text(&d->wishes, MEMBER_STATE "abortStatus", "Succeeded");
+		decide_failure(f, d, "Canceled",
+			       "Live migration has been aborted");
+		return true;
+	}
+	d->step = STEP_MIGRATE;
+	return true;
+}
+
+static json_t *
+progress_json(const struct launch_progress *p)
+{
+	json_t *o = json_object();
+	const struct {
+		const char *name;
+		uint64_t value;
+	} members[] = {
+		{ "percent", p->percent },
+		{ "bytesTotal", p->bytes_total },
+		{ "bytesProcessed", p->bytes_processed },
+		{ "bytesRemaining", p->bytes_remaining },
+		{ "rateBytesPerSecond", p->rate_bytes_per_second },
+		{ "dirtyRateBytesPerSecond", p->dirty_rate_bytes_per_second },
+		{ "iteration", p->iteration },
+		{ "expectedDowntimeMs", p->expected_downtime_ms },
+		{ "etaSeconds", p->eta_seconds },
+		{ "throttlePercent", p->throttle_percent },
+		{ "downtimeMs", p->downtime_ms },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(members); i++)
+		json_object_set_new(o, members[i].name,
+				    json_integer((json_int_t)members[i].value));
+	return o;
+}
+
+static void
+mirror(const struct launch_record *r, struct decision *d)
+{
+	wish_text(&d->wishes, MEMBER_STATE "mode", launch_mode_name(r->mode));
+	wish_set(&d->wishes, MEMBER_STATE "progress",
+		 progress_json(&r->progress));
+	if (r->abort != LAUNCH_ABORT_NONE)
+		wish_text(&d->wishes, MEMBER_STATE "abortStatus",
+			  launch_abort_name(r->abort));
+}
+
+/*
+ * The way between the nodes was cut when the machine was on both of them, and
+ * both halves wait. Nothing is lost as long as the way can be mended.
+ */
+static bool
+source_recovers(const struct facts *f, struct decision *d)
+{
+	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
+
+	if (!r->completed || !r->failed ||
+	    r->reason != LAUNCH_REASON_POST_COPY_FAILED ||
+	    f->now_us >= r->end_us + DECIDE_RECOVERY_US)
+		return false;
+	mirror(r, d);
+	d->step = STEP_RECOVER;
+	return true;
+}
+
+/* The machine is still here and runs on. */
+static bool
+source_fails(const struct facts *f, struct decision *d)
+{
+	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
+
+	if (!r->completed || !r->failed)
+		return false;
+	mirror(r, d);
+	decide_failure(f, d, launch_reason_name(r->reason), r->message);
+	return true;
+}
+
+static bool
+source_aborts(const struct facts *f, struct decision *d)
+{
+	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
+
+	if (!state_of(f)->abort_requested || r->completed)
+		return false;
+	mirror(r, d);
+	if (r->abort == LAUNCH_ABORT_NONE) {
+		d->step = STEP_CANCEL;
+		decision_emit(d, false, "Migrating",
+			      "VirtualMachineInstance is aborting migration.");
+	} else if (r->cut_streams && f->source.uid[0] != '\0') {
+		d->step = STEP_STOP_SOURCE;
+	}
+	return true;
+}
+
+static bool
+source_runs(const struct facts *f, struct decision *d)
+{
+	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
+
+	if (r->completed)
+		return false;
+	mirror(r, d);
+	return true;
+}
+
+/* Handed over. That it runs there is for the target to say. */
+static bool
+source_awaits(const struct facts *f, struct decision *d)
+{
+	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
+	int64_t due_us = r->end_us + DECIDE_ARRIVAL_US;
+
+	mirror(r, d);
+	if (state_of(f)->domain_ready_us != 0 || f->now_us < due_us) {
+		decision_again(d, due_us);
+		return true;
+	}
+	decide_failure(f, d, "NeverArrived",
+		       "the machine was handed over, and its domain was never "
+		       "observed on the target node");
+	return true;
+}
+
+static const struct decide_rule source_rules[] = {
+	{ "source-over", source_over },
+	{ "source-past", source_past },
+	{ "source-pod-down", source_pod_down },
+	{ "source-unstarted", source_unstarted },
+	{ "source-refused", source_refused },
+	{ "source-waits", source_waits },
+	{ "source-listens", source_listens },
+	{ "source-claims", source_claims },
+	{ "source-begins", source_begins },
+	{ "source-recovers", source_recovers },
+	{ "source-fails", source_fails },
+	{ "source-aborts", source_aborts },
+	{ "source-runs", source_runs },
+	{ "source-awaits", source_awaits },
+};
+
+/* A migration that is over concerns this side only for what it left. */
+bool
+decide_source(const struct facts *f, struct decision *d)
+{
+	size_t count = facts_is_over(f) ? 2 : ARRAY_LEN(source_rules);
+
+	return decide_by(source_rules, count, f, d);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The node that receives a machine. It owns the end of the migration. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/names.h"
+#include "base/array.h"
+#include "base/str.h"
+#include "handler/decide.h"
+#include "kube/conditions.h"
+
+static const struct migration_state *
+state_of(const struct facts *f)
+{
+	return f->vmi->migration;
+}
+
+/* The machine has been seen here: it is this node's to lose. */
+static bool
+has_arrived(const struct facts *f)
+{
+	const struct launch_record *r = facts_record(f, LAUNCH_TARGET);
+
+	return r != NULL && r->completed && !r->failed;
+}
+
+/*
+ * Given up, or done: the listener goes, then a launcher that waits in vain,
+ * then the label, by which this side is over.
+ */
+static bool
+target_over(const struct facts *f, struct decision *d)
+{
+	const struct launch_record *r = facts_record(f, LAUNCH_TARGET);
+
+	if (!facts_is_over(f))
+		return false;
+	if (f->target.uid[0] != '\0') {
+		d->step = STEP_STOP_TARGET;
+		return true;
+	}
+	if (state_of(f)->failed && f->link == LINK_READY &&
+	    !facts_has_domain(f) && r != NULL) {
+		d->step = STEP_CLEANUP;
+		return true;
+	}
+	wish_tag(&d->wishes, "labels", LABEL_MIGRATION_TARGET_NODE, NULL);
+	return true;
+}
+
+/* A pod that is not seen at all may be one that is not seen yet; the controller
+ * knows which. */
+static bool
+target_pod_down(const struct facts *f, struct decision *d)
+{
+	if (f->pod == NULL || !pod_is_down(f->pod))
+		return false;
+	decide_failure(f, d, "TargetPodEnded", "Target pod is down");
+	return true;
+}
+
+static bool
+target_refused(const struct facts *f, struct decision *d)
+{
+	if (f->link != LINK_REFUSED)
+		return false;
+	decide_failure(f, d, "VersionSkew", f->link_text);
+	return true;
+}
+
+static bool
+target_waits(const struct facts *f, struct decision *d)
+{
+	if (f->link == LINK_READY)
+		return false;
+	decision_again(d, f->now_us + DECIDE_RETRY_US);
+	return true;
+}
+
+/* Not begun and not to begin: the controller ends it. */
+static bool
+target_canceled(const struct facts *f, struct decision *d)
+{
+	(void)d;
+	return state_of(f)->abort_requested && state_of(f)->start_us == 0;
+}
+
+static bool
+target_network(const struct facts *f, struct decision *d)
+{
+	if (f->interfaces != NULL)
+		return false;
+	d->step = STEP_NETWORK;
+	return true;
+}
+
+static bool
+target_prepares(const struct facts *f, struct decision *d)
+{
+	if (facts_record(f, LAUNCH_TARGET) != NULL)
+		return false;
+	d->step = STEP_PREPARE;
+	return true;
+}
+
+static bool
+target_listens(const struct facts *f, struct decision *d)
+{
+	if (str_equal(f->target.uid, state_of(f)->uid))
+		return false;
+	if (has_arrived(f))
+		return false;
+	d->step = STEP_LISTEN_TARGET;
+	decision_emit(d, false, "PreparingTarget",
+		      "VirtualMachineInstance Migration Target Prepared.");
+	return true;
+}
+
+static void
+emit_listening(const struct facts *f, struct decision *d)
+{
+	char text[256] = "";
+	const char *port;
+	json_t *channel;
+	size_t len = 0;
+
+	json_object_foreach((json_t *)(uintptr_t)f->target.ports, port, channel)
+	{
+		int n = snprintf(text + len, sizeof(text) - len, "%s%s",
+				 len > 0 ? "," : "", port);
+
+		if (n < 0 || (size_t)n >= sizeof(text) - len)
+			break;
+		len += (size_t)n;
+	}
+	decision_emit(d, false, "PreparingTarget",
+		      "Migration Target is listening at %s, on ports: %s",
+		      f->target.address, text);
+}
+
+/* What the target says of itself as it goes: where it listens, what it has
+ * seen of the machine. */
+static bool
+target_tells(const struct facts *f, struct decision *d)
+{
+	const struct launch_record *r = facts_record(f, LAUNCH_TARGET);
+	struct wishes *w = &d->wishes;
+
+	if (has_arrived(f) || (r->completed && r->failed))
+		return false;
+	wish_text(w, MEMBER_STATE "targetNodeAddress", f->target.address);
+	wish_set(w, MEMBER_STATE "targetDirectMigrationNodePorts",
+		 json_deep_copy(f->target.ports));
+	if (!str_equal(state_of(f)->target_address, f->target.address))
+		emit_listening(f, d);
+	if (r->domain_detected)
+		wish_set(w, MEMBER_STATE "targetNodeDomainDetected",
+			 json_true());
+	if (r->domain_ready_us != 0)
+		wish_time(w, MEMBER_STATE "targetNodeDomainReadyTimestamp",
+			  r->domain_ready_us);
+	return true;
+}
+
+/* A source that still has the machine says itself why it failed; this is for
+ * when it does not. */
+static bool
+target_fails(const struct facts *f, struct decision *d)
+{
+	const struct launch_record *r = facts_record(f, LAUNCH_TARGET);
+
+	if (!r->completed || !r->failed)
+		return false;
+	if (f->now_us < r->end_us + DECIDE_BLAME_US) {
+		decision_again(d, r->end_us + DECIDE_BLAME_US);
+		return true;
+	}
+	decide_failure(f, d, launch_reason_name(r->reason), r->message);
+	return true;
+}
+
+/* The machine is here: from now on it is this node's. */
+static bool
+target_takes(const struct facts *f, struct decision *d)
+{
+	const struct launch_record *r = facts_record(f, LAUNCH_TARGET);
+	struct wishes *w = &d->wishes;
+
+	if (facts_is_owner(f))
+		return false;
+	wish_set(w, MEMBER_STATE "targetNodeDomainDetected", json_true());
+	wish_time(w, MEMBER_STATE "targetNodeDomainReadyTimestamp",
+		  r->domain_ready_us != 0 ? r->domain_ready_us : r->end_us);
+	wish_time(w, MEMBER_STATE "endTimestamp", r->end_us);
+	wish_text(w, "/status/nodeName", f->node);
+	wish_tag(w, "labels", LABEL_NODE, f->node);
+	wish_tag(w, "labels", LABEL_OUTDATED_IMAGE, NULL);
+	wish_tag(w, "annotations", ANNOTATION_EVICTION_SOURCE, NULL);
+	wish_gone(w, "/status/evacuationNodeName");
+	wish_gone(w, "/status/launcherContainerImageVersion");
+	wish_text(w, "/status/migrationTransport", "Unix");
+	decide_condition(f, d,
+			 &(struct condition){
+				 .type = COND_MIGRATION_REQUIRED,
+			 });
+	decision_emit(d, false, "Migrated",
+		      "The VirtualMachineInstance migrated to node %s.",
+		      f->node);
+	return true;
+}
+
+static bool
+target_finalizes(const struct facts *f, struct decision *d)
+{
+	if (str_equal(f->finalized, state_of(f)->uid))
+		return false;
+	d->step = STEP_FINALIZE;
+	return true;
+}
+
+static bool
+target_completes(const struct facts *f, struct decision *d)
+{
+	(void)f;
+	wish_set(&d->wishes, MEMBER_STATE "completed", json_true());
+	return true;
+}
+
+static const struct decide_rule target_rules[] = {
+	{ "target-over", target_over },
+	{ "target-pod-down", target_pod_down },
+	{ "target-refused", target_refused },
+	{ "target-waits", target_waits },
+	{ "target-canceled", target_canceled },
+	{ "target-network", target_network },
+	{ "target-prepares", target_prepares },
+	{ "target-listens", target_listens },
+	{ "target-tells", target_tells },
+	{ "target-fails", target_fails },
+	{ "target-takes", target_takes },
+	{ "target-finalizes", target_finalizes },
+	{ "target-completes", target_completes },
+};
+
+bool
+decide_target(const struct facts *f, struct decision *d)
+{
+	return decide_by(target_rules, ARRAY_LEN(target_rules), f, d);
+}
