@@ -22,6 +22,7 @@
 #include "cluster/kinds/discovery.h"
 #include "cluster/kinds/openapi.h"
 #include "cluster/kinds/registry.h"
+#include "cluster/published.h"
 #include "cluster/server/client.h"
 #include "cluster/server/server.h"
 #include "cluster/store/store.h"
@@ -130,20 +131,33 @@ start_admission(struct cluster *cluster, const struct cluster_config *config)
 	cluster->aggregate = aggregate_new(&aggregate);
 }
 
+#define NAMESPACE_SYSTEM "kube-system"
+
+/* What is made when the cluster starts. */
+struct birth {
+	struct cluster *cluster;
+	const char *ns;
+};
+
 static void
 namespace_made(int code, const json_t *answer, void *arg)
 {
+	struct birth *birth = arg;
+
 	(void)answer;
 	if (code != 201 && code != 409)
 		log_error(NULL, "cannot make the namespace %s: code %d",
-			  (const char *)arg, code);
+			  birth->ns, code);
+	else if (strcmp(birth->ns, NAMESPACE_SYSTEM) == 0)
+		published_write(birth->cluster->server, birth->cluster->home);
+	free(birth);
 }
 
 static void
 make_namespaces(struct cluster *cluster)
 {
 	static const char *const names[] = { "default", "kube-node-lease",
-					     "kube-public", "kube-system" };
+					     "kube-public", NAMESPACE_SYSTEM };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		json_t *body = json_pack("{s:s, s:s, s:{s:s}}", "apiVersion",
@@ -155,9 +169,11 @@ make_namespaces(struct cluster *cluster)
 			.path = "/api/v1/namespaces",
 			.body = body,
 		};
+		struct birth *birth = xmalloc0(sizeof(*birth));
 
-		client_request(cluster->server, &call, namespace_made,
-			       (void *)names[i]);
+		birth->cluster = cluster;
+		birth->ns = names[i];
+		client_request(cluster->server, &call, namespace_made, birth);
 		json_decref(body);
 	}
 }

@@ -122,7 +122,7 @@ make_front_proxy(int dir_fd, struct err *err)
 	AUTO(tls_pki_pem_done) struct tls_pki_pem pem = { 0 };
 	const struct tls_pki_validity validity = tls_pki_days(CA_DAYS);
 	const struct tls_pki_subject subject = {
-		.common_name = "front-proxy-client",
+		.common_name = HOME_FRONT_PROXY,
 		.validity = validity,
 		.usage = TLS_PKI_CLIENT,
 	};
@@ -213,6 +213,7 @@ home_open(const char *dir, struct home *ret, struct err *err)
 		{ "pki/apiserver.key", &home.server_key },
 		{ "pki/apiserver-kubelet-client.crt", &home.kubelet_cert },
 		{ "pki/apiserver-kubelet-client.key", &home.kubelet_key },
+		{ "pki/front-proxy-ca.crt", &home.proxy_ca },
 		{ "pki/front-proxy-client.crt", &home.proxy_cert },
 		{ "pki/front-proxy-client.key", &home.proxy_key },
 		{ "pki/sa.key", &home.token_key },
@@ -250,6 +251,7 @@ home_done(struct home *home)
 	wipe(home->server_key);
 	free(home->kubelet_cert);
 	wipe(home->kubelet_key);
+	free(home->proxy_ca);
 	free(home->proxy_cert);
 	wipe(home->proxy_key);
 	wipe(home->token_key);

@@ -26,6 +26,8 @@
 struct err;
 
 #define HOME_PORT_DEFAULT 6443
+/* The name in the certificate that aggregated servers are shown. */
+#define HOME_FRONT_PROXY "front-proxy-client"
 
 struct home_settings {
 	const char *name; /* of the cluster, in kubeconfigs */
@@ -53,7 +55,7 @@ struct home {
 	char *ca_cert, *ca_key;
 	char *server_cert, *server_key;
 	char *kubelet_cert, *kubelet_key;
-	char *proxy_cert, *proxy_key;
+	char *proxy_ca, *proxy_cert, *proxy_key;
 	char *token_key;
 };
 

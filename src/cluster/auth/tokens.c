@@ -38,6 +38,8 @@
 #define CLAIMS "kubernetes.io"
 #define EXTRA_POD_NAME "authentication.kubernetes.io/pod-name"
 #define EXTRA_POD_UID "authentication.kubernetes.io/pod-uid"
+#define EXTRA_NODE_NAME "authentication.kubernetes.io/node-name"
+#define EXTRA_NODE_UID "authentication.kubernetes.io/node-uid"
 
 struct cached {
 	struct map_node node;
@@ -53,6 +55,7 @@ struct tokens {
 	struct collection *accounts;
 	struct collection *pods;
 	struct collection *secrets;
+	struct collection *nodes;
 	struct map cache;
 	struct cached *ring[CACHE_MAX]; /* in order of age */
 	size_t next;                    /* the place of the oldest */
@@ -73,6 +76,7 @@ tokens_new(const struct tokens_config *config)
 		store_collection(config->store, "", "serviceaccounts");
 	tokens->pods = store_collection(config->store, "", "pods");
 	tokens->secrets = store_collection(config->store, "", "secrets");
+	tokens->nodes = store_collection(config->store, "", "nodes");
 	return tokens;
 }
 
@@ -251,6 +255,8 @@ check_bound(const struct tokens *tokens, const json_t *own, struct err *err)
 	const char *ns = js_str_at(own, "namespace");
 	const json_t *pod = js_obj_at(own, "pod");
 	const json_t *secret = js_obj_at(own, "secret");
+	/* Beside a pod it only says where that ran. */
+	const json_t *node = pod ? NULL : js_obj_at(own, "node");
 
 	if (is_there(tokens->accounts, ns,
 		     js_str_at(own, "serviceaccount.name"),
@@ -258,11 +264,25 @@ check_bound(const struct tokens *tokens, const json_t *own, struct err *err)
 	    (!pod || is_there(tokens->pods, ns, js_str_at(pod, "name"),
 			      js_str_at(pod, "uid"))) &&
 	    (!secret || is_there(tokens->secrets, ns, js_str_at(secret, "name"),
-				 js_str_at(secret, "uid"))))
+				 js_str_at(secret, "uid"))) &&
+	    (!node || is_there(tokens->nodes, "", js_str_at(node, "name"),
+			       js_str_at(node, "uid"))))
 		return 0;
 	return err_set(err, ERR_DENIED,
 		       "[invalid bearer token, service account token has been "
 		       "invalidated]");
+}
+
+/* Name and uid of what the token is bound to, or of where that runs. */
+static void
+add_bound(struct user *user, const json_t *ref, const char *name_extra,
+	  const char *uid_extra)
+{
+	if (!ref)
+		return;
+	user_add_extra(user, name_extra, js_str_at(ref, "name"));
+	if (*js_str_at(ref, "uid"))
+		user_add_extra(user, uid_extra, js_str_at(ref, "uid"));
 }
 
 int
@@ -272,7 +292,6 @@ tokens_verify(struct tokens *tokens, const char *token, const json_t *audiences,
 	AUTO(js_unref) json_t *claims = claims_of(tokens, token, err);
 	AUTO(js_unref) json_t *good = NULL;
 	const json_t *own;
-	const json_t *pod;
 	struct user *user;
 
 	if (!claims)
@@ -289,11 +308,9 @@ tokens_verify(struct tokens *tokens, const char *token, const json_t *audiences,
 	user = user_service_account(js_str_at(own, "namespace"),
 				    js_str_at(own, "serviceaccount.name"),
 				    js_str_at(own, "serviceaccount.uid"));
-	pod = js_obj_at(own, "pod");
-	if (pod) {
-		user_add_extra(user, EXTRA_POD_NAME, js_str_at(pod, "name"));
-		user_add_extra(user, EXTRA_POD_UID, js_str_at(pod, "uid"));
-	}
+	add_bound(user, js_obj_at(own, "pod"), EXTRA_POD_NAME, EXTRA_POD_UID);
+	add_bound(user, js_obj_at(own, "node"), EXTRA_NODE_NAME,
+		  EXTRA_NODE_UID);
 	*ret_user = user;
 	*ret_audiences = TAKE_PTR(good);
 	return 0;
@@ -326,48 +343,84 @@ bind_uid(const json_t *ref, const struct object *object, struct status *st)
 	return status_conflict(st, &gr, object->name, why);
 }
 
+/* What a token can be bound to. */
+static const struct bindable {
+	const char *kind, *resource, *claim;
+	bool namespaced;
+} bindables[] = {
+	{ "Pod", "pods", "pod", true },
+	{ "Secret", "secrets", "secret", true },
+	{ "Node", "nodes", "node", false },
+};
+
+/* NULL when it is none of these. */
+static const struct bindable *
+bindable_of(const json_t *ref)
+{
+	if (strcmp(js_str_at(ref, "apiVersion"), "v1") != 0)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(bindables); i++) {
+		if (strcmp(bindables[i].kind, js_str_at(ref, "kind")) == 0)
+			return &bindables[i];
+	}
+	return NULL;
+}
+
+/* A pod's token tells where the pod runs, as far as that is known. */
+static int
+bind_pod(const struct tokens *tokens, const struct object *account,
+	 const struct object *pod, json_t *own, struct status *st)
+{
+	AUTO(js_unref) json_t *json = object_json(pod);
+	const char *name = js_str_at(json, "spec.nodeName");
+	const struct object *node;
+
+	if (strcmp(js_str_at(json, "spec.serviceAccountName"), account->name) !=
+	    0)
+		return status_bad_request(
+			st,
+			"cannot bind token for serviceaccount \"%s\" to pod "
+			"running with different serviceaccount name.",
+			account->name);
+	if (!*name)
+		return 0;
+	node = store_get(tokens->nodes, "", name);
+	(void)json_object_set_new(own, "node",
+				  node ? name_and_uid(node)
+				       : json_pack("{s:s}", "name", name));
+	return 0;
+}
+
 /* Puts what boundObjectRef names into the claims. */
 static int
 bind_object(const struct tokens *tokens, const struct object *account,
 	    const json_t *ref, json_t *own, struct status *st)
 {
-	const char *kind = js_str_at(ref, "kind");
+	const struct bindable *what = bindable_of(ref);
 	const char *name = js_str_at(ref, "name");
-	bool core = strcmp(js_str_at(ref, "apiVersion"), "v1") == 0;
-	bool pod = core && strcmp(kind, "Pod") == 0;
-	const struct gr gr = { "", pod ? "pods" : "secrets" };
-	AUTO(js_unref) json_t *json = NULL;
+	const char *version = js_str_at(ref, "apiVersion");
 	const struct object *object;
 
 	if (!ref)
 		return 0;
-	if (!pod && (!core || strcmp(kind, "Secret") != 0)) {
-		const char *version = js_str_at(ref, "apiVersion");
-
+	if (!what)
 		return status_bad_request(
 			st, "cannot bind token to object of type %s%s, Kind=%s",
-			strchr(version, '/') ? "" : "/", version, kind);
-	}
-	object = store_get(pod ? tokens->pods : tokens->secrets,
-			   account->namespace_, name);
-	if (!object)
+			strchr(version, '/') ? "" : "/", version,
+			js_str_at(ref, "kind"));
+	object = store_get(store_collection(tokens->store, "", what->resource),
+			   what->namespaced ? account->namespace_ : "", name);
+	if (!object) {
+		const struct gr gr = { "", what->resource };
+
 		return status_not_found(st, &gr, name);
-	if (pod) {
-		json = object_json(object);
-		if (strcmp(js_str_at(json, "spec.serviceAccountName"),
-			   account->name) != 0) {
-			return status_bad_request(
-				st,
-				"cannot bind token for serviceaccount \"%s\" "
-				"to pod running with different serviceaccount "
-				"name.",
-				account->name);
-		}
 	}
+	if (strcmp(what->kind, "Pod") == 0 &&
+	    bind_pod(tokens, account, object, own, st) == -1)
+		return -1;
 	if (bind_uid(ref, object, st) == -1)
 		return -1;
-	(void)json_object_set_new(own, pod ? "pod" : "secret",
-				  name_and_uid(object));
+	(void)json_object_set_new(own, what->claim, name_and_uid(object));
 	return 0;
 }
 

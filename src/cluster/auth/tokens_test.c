@@ -230,6 +230,59 @@ test_a_token_of_a_pod_ends_with_it(void **state)
 		     "invalidated]");
 }
 
+static const char *
+extra_of(const struct user *user, const char *name)
+{
+	const char *value = json_string_value(
+		json_array_get(json_object_get(user->extra, name), 0));
+
+	return value == NULL ? "" : value;
+}
+
+/* By this an agent may be held to the machines of its node. */
+static void
+test_a_token_tells_the_node_of_its_pod_and_of_its_own(void **state)
+{
+	static const char *const bodies[] = {
+		BOUND("Pod", "placed", "''"),
+		BOUND("Node", "n1", "u-n1"),
+	};
+	struct testauth *t = *state;
+	AUTO(office_close) struct office o;
+
+	testauth_put(t, setting);
+	testauth_put(t, "kind: Node\n"
+			"metadata: {name: n1, uid: u-n1}\n");
+	testauth_put(t, "kind: Pod\n"
+			"metadata: {namespace: w, name: placed, uid: u-l}\n"
+			"spec: {serviceAccountName: sa, nodeName: n1}\n");
+	office_open(&o, t, ISSUER);
+	for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+		AUTO(free_ptr) char *token = issue(&o, bodies[i]);
+		AUTO(user_release) struct user *user = NULL;
+		AUTO(js_unref) json_t *audiences = NULL;
+		struct err err;
+
+		assert_int_equal(tokens_verify(o.tokens, token, NULL, &user,
+					       &audiences, &err),
+				 0);
+		assert_string_equal(extra_of(user, "authentication.kubernetes."
+						   "io/node-name"),
+				    "n1");
+		assert_string_equal(extra_of(user, "authentication.kubernetes."
+						   "io/node-uid"),
+				    "u-n1");
+		testauth_remove(t, "Node", "", "n1");
+		/* A pod's token is good as long as the pod is. */
+		assert_fault(&o, token,
+			     i == 0 ? ""
+				    : "[invalid bearer token, service account "
+				      "token has been invalidated]");
+		testauth_put(t, "kind: Node\n"
+				"metadata: {name: n1, uid: u-n1}\n");
+	}
+}
+
 static void
 test_a_pod_that_is_going_keeps_its_token_for_a_minute(void **state)
 {
@@ -396,8 +449,10 @@ test_wrong_requests_are_refused(void **state)
 		{ "sa", BOUND("Pod", "q", "''"), 400,
 		  "cannot bind token for serviceaccount \"sa\" to pod running "
 		  "with different serviceaccount name." },
-		{ "sa", BOUND("Node", "n1", "''"), 400,
-		  "cannot bind token to object of type /v1, Kind=Node" },
+		{ "sa", BOUND("Node", "none", "''"), 404,
+		  "nodes \"none\" not found" },
+		{ "sa", BOUND("Service", "s", "''"), 400,
+		  "cannot bind token to object of type /v1, Kind=Service" },
 		{ "sa", BOUND("Pod", "p", "wrong"), 409,
 		  "Operation cannot be fulfilled on Pod \"p\": the UID in the "
 		  "bound object reference (wrong) does not match the UID in "
@@ -452,6 +507,7 @@ main(void)
 		CASE(test_a_token_says_who_it_belongs_to),
 		CASE(test_the_answer_and_the_claims_are_those_of_kubernetes),
 		CASE(test_a_token_of_a_pod_ends_with_it),
+		CASE(test_a_token_tells_the_node_of_its_pod_and_of_its_own),
 		CASE(test_a_pod_that_is_going_keeps_its_token_for_a_minute),
 		CASE(test_another_account_of_the_same_name_is_another),
 		CASE(test_old_foreign_and_broken_tokens_are_refused),
