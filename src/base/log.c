@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/err.h"
 #include "base/str.h"
 
 /*
@@ -108,6 +109,27 @@ log_format_from_name(const char *name, enum log_format *ret_format)
 		}
 	}
 	return -1;
+}
+
+int
+log_start(const char *component, const char *level, const char *format,
+	  struct err *err)
+{
+	enum log_level number;
+	enum log_format form;
+
+	if (log_level_from_name(level, &number) == -1)
+		return err_set(err, ERR_INVALID,
+			       "--log-level: '%s' is none of "
+			       "debug, info, warning, error",
+			       level);
+	if (log_format_from_name(format, &form) == -1)
+		return err_set(
+			err, ERR_INVALID,
+			"--log-format: '%s' is none of auto, json, human",
+			format);
+	log_init(component, number, form);
+	return 0;
 }
 
 bool

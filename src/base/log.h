@@ -19,6 +19,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct err;
+
 enum log_level {
 	LOG_LEVEL_DEBUG,
 	LOG_LEVEL_INFO,
@@ -45,6 +47,10 @@ typedef const struct log_field *log_ref;
 
 void log_init(const char *component, enum log_level level,
 	      enum log_format format);
+
+/* log_init() with what --log-level and --log-format say. */
+int log_start(const char *component, const char *level, const char *format,
+	      struct err *err);
 
 /* Each returns -1 for a name it does not know. */
 int log_level_from_name(const char *name, enum log_level *ret_level);
