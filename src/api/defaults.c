@@ -141,6 +141,24 @@ set_networks(json_t *spec, json_t *devices,
 	}
 }
 
+static void
+set_machine(json_t *domain, const struct kubevirt_config *config)
+{
+	set_missing_text(
+		js_make_obj_at(domain, "machine"), "type",
+		config->machine_type[0] == '\0' ? "q35" : config->machine_type);
+}
+
+void
+vm_set_defaults(json_t *object, const struct kubevirt_config *config)
+{
+	json_t *spec = js_obj_at(object, "spec.template.spec");
+
+	/* Without a template it is refused. */
+	if (spec != NULL)
+		set_machine(js_make_obj_at(spec, "domain"), config);
+}
+
 void
 vmi_set_defaults(json_t *object, const struct kubevirt_config *config,
 		 const char *uuid)
@@ -151,9 +169,7 @@ vmi_set_defaults(json_t *object, const struct kubevirt_config *config,
 
 	(void)obj_add_finalizer(object, FINALIZER_VMI);
 	set_cpu(domain, config);
-	set_missing_text(
-		js_make_obj_at(domain, "machine"), "type",
-		config->machine_type[0] == '\0' ? "q35" : config->machine_type);
+	set_machine(domain, config);
 	set_missing_text(js_make_obj_at(domain, "firmware"), "uuid", uuid);
 	set_missing(js_make_obj_at(domain, "features"), "acpi",
 		    json_pack("{s:b}", "enabled", true));

@@ -29,4 +29,7 @@ void vmim_set_defaults(json_t *object);
 void vmi_set_defaults(json_t *object, const struct kubevirt_config *config,
 		      const char *uuid);
 
+/* The type of its machine, which stays when the default changes later. */
+void vm_set_defaults(json_t *object, const struct kubevirt_config *config);
+
 #endif

@@ -72,6 +72,12 @@
 /* Of a node: when its agent was last alive. */
 #define ANNOTATION_HEARTBEAT "kubevirt.io/heartbeat"
 
+/* A request to pause a machine and its answer; see docs/api.md. */
+#define ANNOTATION_PAUSE_REQUESTED "ferry.io/pause-requested"
+#define ANNOTATION_PAUSE_ID "ferry.io/pause-request-id"
+#define ANNOTATION_PAUSE_ANSWERED "ferry.io/pause-answered"
+#define ANNOTATION_PAUSE_FAILURE "ferry.io/pause-failure"
+
 /* Annotations of migrations. */
 #define ANNOTATION_EVACUATION "kubevirt.io/evacuationMigration"
 #define ANNOTATION_WORKLOAD_UPDATE "kubevirt.io/workloadUpdateMigration"

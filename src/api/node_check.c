@@ -32,6 +32,8 @@ static const struct rule state_rules[] = {
 	{ "mode", SIDE_SOURCE },
 	{ "abortStatus", SIDE_SOURCE },
 	{ "failureReason", SIDE_SOURCE | SIDE_TARGET },
+	{ "failureCode", SIDE_SOURCE | SIDE_TARGET },
+	{ "progress", SIDE_SOURCE },
 	{ "endTimestamp", SIDE_SOURCE | SIDE_TARGET },
 	{ "completed", SIDE_SOURCE | SIDE_TARGET },
 	{ "failed", SIDE_SOURCE | SIDE_TARGET },
@@ -69,6 +71,8 @@ static const struct rule label_rules[] = {
 
 static const struct rule annotation_rules[] = {
 	{ ANNOTATION_EVICTION_SOURCE, SIDE_TARGET },
+	{ ANNOTATION_PAUSE_REQUESTED, 0 },
+	{ ANNOTATION_PAUSE_ID, 0 },
 };
 
 struct rules {
