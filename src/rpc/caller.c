@@ -13,6 +13,8 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "rpc/client.h"
+#include "rpc/fds.h"
 #include "rpc/message.h"
 
 #define CHUNK (64UL * 1024)
@@ -24,6 +26,10 @@ struct call {
 	char *method;
 	rpc_answer_fn fn;
 	void *arg;
+	/* Descriptors that go with it, until they have gone. */
+	struct rpc_fds fds;
+	uint64_t start; /* where it begins in all that was ever queued */
+	size_t len;
 };
 
 struct rpc_caller {
@@ -34,6 +40,7 @@ struct rpc_caller {
 	struct buf in;
 	struct buf out;
 	size_t scanned; /* bytes of in without a newline */
+	uint64_t sent;  /* bytes that have left, ever */
 	uint64_t last_id;
 	struct call calls[RPC_CALLS_MAX]; /* oldest first */
 	size_t n_calls;
@@ -45,8 +52,10 @@ struct rpc_caller {
 static void
 caller_destroy(struct rpc_caller *caller)
 {
-	for (size_t i = 0; i < caller->n_calls; i++)
+	for (size_t i = 0; i < caller->n_calls; i++) {
 		free(caller->calls[i].method);
+		rpc_fds_done(&caller->calls[i].fds);
+	}
 	loop_timer_free(caller->timer);
 	loop_io_free(caller->io);
 	close_fd(&caller->fd);
@@ -99,6 +108,7 @@ answer_first(struct rpc_caller *caller, const json_t *result,
 	memmove(&caller->calls[0], &caller->calls[1],
 		--caller->n_calls * sizeof(call));
 	free(call.method);
+	rpc_fds_done(&call.fds);
 	if (call.fn != NULL)
 		call.fn(call.arg, result, err);
 }
@@ -215,6 +225,39 @@ receive(struct rpc_caller *caller)
 	end(caller, &err);
 }
 
+/* The next message that has descriptors; NULL: none. */
+static struct call *
+next_with_fds(struct rpc_caller *caller)
+{
+	for (size_t i = 0; i < caller->n_calls; i++) {
+		struct call *call = &caller->calls[i];
+
+		if (call->fds.count > 0 && call->start >= caller->sent)
+			return call;
+	}
+	return NULL;
+}
+
+/* What may go at once: up to a message with descriptors, or that one alone. */
+static ssize_t
+send_some(struct rpc_caller *caller)
+{
+	struct call *call = next_with_fds(caller);
+	size_t len = caller->out.len;
+	ssize_t sent;
+
+	if (call == NULL || call->start > caller->sent) {
+		if (call != NULL)
+			len = (size_t)(call->start - caller->sent);
+		return send(caller->fd, caller->out.data, len, MSG_NOSIGNAL);
+	}
+	sent = rpc_fds_send(caller->fd, caller->out.data, call->len,
+			    call->fds.fd, call->fds.count);
+	if (sent > 0)
+		rpc_fds_done(&call->fds);
+	return sent;
+}
+
 /* A server that has gone may have said why, which is read next. */
 static void
 flush(struct rpc_caller *caller)
@@ -222,16 +265,17 @@ flush(struct rpc_caller *caller)
 	ssize_t sent;
 
 	while (caller->out.len > 0) {
-		sent = send(caller->fd, caller->out.data, caller->out.len,
-			    MSG_NOSIGNAL);
+		sent = send_some(caller);
 		if (sent == -1 && errno == EINTR)
 			continue;
 		if (sent == -1 && errno == EAGAIN)
 			break;
-		if (sent == -1)
+		if (sent == -1) {
 			buf_clear(&caller->out);
-		else
+		} else {
 			buf_consume(&caller->out, (size_t)sent);
+			caller->sent += (size_t)sent;
+		}
 	}
 	loop_io_want(caller->io,
 		     LOOP_READ | (caller->out.len > 0 ? LOOP_WRITE : 0));
@@ -309,14 +353,38 @@ rpc_caller_new(const struct rpc_caller_config *config, int fd)
 	return caller;
 }
 
+/* Descriptors are kept until they are sent, and stay the caller's. */
+static int
+copy_fds(const struct rpc_call *from, struct rpc_fds *ret_fds, struct err *err)
+{
+	ret_fds->count = 0;
+	if (from->n_fds > RPC_FDS_MAX)
+		return err_set(err, ERR_LIMIT, "more than %u descriptors",
+			       RPC_FDS_MAX);
+	for (size_t i = 0; i < from->n_fds; i++) {
+		int fd = fcntl(from->fds[i], F_DUPFD_CLOEXEC, 0);
+
+		if (fd == -1) {
+			(void)err_errno(err, "cannot pass a descriptor");
+			rpc_fds_done(ret_fds);
+			return -1;
+		}
+		ret_fds->fd[ret_fds->count++] = fd;
+	}
+	return 0;
+}
+
 int
-rpc_caller_call(struct rpc_caller *caller, const char *method, json_t *params,
-		uint64_t timeout_ms, rpc_answer_fn fn, void *arg,
-		struct err *err)
+rpc_caller_send(struct rpc_caller *caller, const struct rpc_call *what,
+		rpc_answer_fn fn, void *arg, struct err *err)
 {
 	AUTO(js_unref) json_t *request = NULL;
 	AUTO(free_ptr) char *text = NULL;
 	struct call *call = &caller->calls[caller->n_calls];
+	uint64_t start = caller->sent + caller->out.len;
+	uint64_t timeout_ms = what->timeout_ms > 0 ? what->timeout_ms
+						   : RPC_RECEIVE_TIMEOUT_MS;
+	struct rpc_fds fds;
 	size_t len;
 
 	if (caller->ended)
@@ -326,27 +394,45 @@ rpc_caller_call(struct rpc_caller *caller, const char *method, json_t *params,
 		return err_set(err, ERR_LIMIT,
 			       "%u calls wait for their answer already",
 			       RPC_CALLS_MAX);
-	request = rpc_request_new(caller->last_id + 1, method, params);
+	if (copy_fds(what, &fds, err) == -1)
+		return -1;
+	request = rpc_request_new(caller->last_id + 1, what->method,
+				  what->params);
 	text = js_text(request);
 	len = strlen(text);
 	text[len] = '\n'; /* in place of the NUL */
 	if (len >= RPC_MESSAGE_MAX ||
-	    buf_append(&caller->out, text, len + 1) == -1)
+	    buf_append(&caller->out, text, len + 1) == -1) {
+		rpc_fds_done(&fds);
 		return err_set(err, ERR_INVALID,
-			       "the request '%s' is too large", method);
+			       "the request '%s' is too large", what->method);
+	}
 	*call = (struct call){
 		.id = ++caller->last_id,
-		.deadline_ms =
-			loop_now_ms() +
-			(timeout_ms > 0 ? timeout_ms : RPC_RECEIVE_TIMEOUT_MS),
-		.method = xstrdup(method),
+		.deadline_ms = loop_now_ms() + timeout_ms,
+		.method = xstrdup(what->method),
 		.fn = fn,
 		.arg = arg,
+		.fds = fds,
+		.start = start,
+		.len = len + 1,
 	};
 	caller->n_calls++;
 	flush(caller);
 	set_timer(caller);
 	return 0;
+}
+
+int
+rpc_caller_call(struct rpc_caller *caller, const char *method, json_t *params,
+		uint64_t timeout_ms, rpc_answer_fn fn, void *arg,
+		struct err *err)
+{
+	struct rpc_call call = { .method = method,
+				 .params = params,
+				 .timeout_ms = timeout_ms };
+
+	return rpc_caller_send(caller, &call, fn, arg, err);
 }
 
 void

@@ -22,6 +22,7 @@
 
 struct err;
 struct loop;
+struct rpc_call; /* client.h */
 struct rpc_caller;
 
 #define RPC_CALLS_MAX 64U /* that wait for their answer */
@@ -57,6 +58,11 @@ struct rpc_caller *rpc_caller_new(const struct rpc_caller_config *config,
 int rpc_caller_call(struct rpc_caller *caller, const char *method,
 		    json_t *params, uint64_t timeout_ms, rpc_answer_fn fn,
 		    void *arg, struct err *err);
+
+/* The same for a call with descriptors, which are passed along and stay the
+ * caller's; timeout_ms as above. */
+int rpc_caller_send(struct rpc_caller *caller, const struct rpc_call *call,
+		    rpc_answer_fn fn, void *arg, struct err *err);
 
 /* Calls that wait are forgotten. NULL is fine. */
 void rpc_caller_free(struct rpc_caller *caller);

@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/test.h"
+#include "rpc/client.h"
+#include "rpc/fds.h"
 #include "rpc/server.h"
 
 #define PATIENCE_US 60000000U
@@ -111,7 +113,28 @@ method_tell(void *ctx, const json_t *params, struct rpc_pending *pending,
 	return 0;
 }
 
+/* Writes a letter to each descriptor that came along. */
+static int
+method_mark(void *ctx, const json_t *params, struct rpc_fds *fds,
+	    json_t **ret_result, struct err *err)
+{
+	(void)ctx;
+	(void)err;
+	for (size_t i = 0; i < fds->count; i++) {
+		int fd = rpc_fds_take(fds, i);
+
+		assert_int_equal(
+			write(fd, json_string_value(json_array_get(params, 0)),
+			      1),
+			1);
+		close(fd);
+	}
+	*ret_result = json_string("marked");
+	return 0;
+}
+
 static const struct rpc_method methods[] = {
+	{ .name = "mark", .fn = method_mark },
 	{ .name = "ping", .fn = method_ping },
 	{ .name = "fail", .fn = method_fail },
 };
@@ -241,6 +264,48 @@ test_calls_are_answered_in_order_after_hello(void **state)
 }
 
 static void
+mark(struct fixture *f, const char *letter, const int *fds, size_t count)
+{
+	json_t *params = json_pack("[s]", letter);
+	struct rpc_call what = {
+		.method = "mark", .params = params, .fds = fds, .n_fds = count
+	};
+	struct err err;
+
+	assert_int_equal(rpc_caller_send(f->caller, &what, answered, f, &err),
+			 0);
+	json_decref(params);
+}
+
+static void
+test_descriptors_go_with_their_own_call(void **state)
+{
+	struct fixture *f = *state;
+	int a[2], b[2];
+	char text[8] = "";
+
+	assert_int_equal(pipe(a), 0);
+	assert_int_equal(pipe(b), 0);
+	call(f, "ping", 0, answered);
+	mark(f, "x", &a[1], 1);
+	mark(f, "y", (int[]){ a[1], b[1] }, 2);
+	mark(f, "z", NULL, 0);
+	call(f, "fail", 0, answered);
+	close(a[1]);
+	close(b[1]);
+	run_until(f, "Conflict");
+	assert_int_equal(read(a[0], text, sizeof(text)), 2);
+	assert_string_equal(text, "xy");
+	memset(text, 0, sizeof(text));
+	assert_int_equal(read(b[0], text, sizeof(text)), 1);
+	assert_string_equal(text, "y");
+	/* No copy of them is left anywhere. */
+	assert_int_equal(read(a[0], text, sizeof(text)), 0);
+	close(a[0]);
+	close(b[0]);
+}
+
+static void
 test_a_late_answer_keeps_its_place_and_notifications_pass_it(void **state)
 {
 	struct fixture *f = *state;
@@ -336,6 +401,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			test_calls_are_answered_in_order_after_hello, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_descriptors_go_with_their_own_call, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			test_a_late_answer_keeps_its_place_and_notifications_pass_it,
