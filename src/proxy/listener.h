@@ -22,7 +22,7 @@
 #include "proxy/channel.h"
 #include "proxy/conn.h"
 #include "proxy/counters.h"
-#include "proxy/endpoint.h"
+#include "rpc/endpoint.h"
 #include "proxy/proxy.h"
 #include "proxy/reason.h"
 #include "proxy/spec.h"

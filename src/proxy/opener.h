@@ -31,7 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proxy/endpoint.h"
+#include "rpc/endpoint.h"
 
 struct err;
 

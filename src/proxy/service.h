@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #include "proxy/control.h"
-#include "proxy/endpoint.h"
+#include "rpc/endpoint.h"
 #include "proxy/proxy.h"
 #include "proxy/sandbox.h"
 #include "proxy/settings.h"

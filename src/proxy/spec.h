@@ -18,7 +18,7 @@
 #include "base/js.h"
 #include "proxy/bindaddr.h"
 #include "proxy/channel.h"
-#include "proxy/endpoint.h"
+#include "rpc/endpoint.h"
 #include "proxy/tcplisten.h"
 #include "tls/identity.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proxy/endpoint.h"
+#include "rpc/endpoint.h"
 
 #include <dirent.h>
 #include <errno.h>

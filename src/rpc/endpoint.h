@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PROXY_ENDPOINT_H
-#define PROXY_ENDPOINT_H
+#ifndef RPC_ENDPOINT_H
+#define RPC_ENDPOINT_H
 
 /*
- * endpoint - the unix sockets between a launcher and the migration proxy.
+ * endpoint - unix sockets below directories that others can write to.
  *
- * libvirt and QEMU on this node connect to these, or listen on them, instead
- * of talking to the other node. They live in a directory that the launcher's
- * pod can write to, so everything below it is taken for hostile: names are
- * resolved once, relative to a descriptor of the directory and without
- * following links; what was checked is a descriptor, and that is used.
+ * A launcher, libvirt and QEMU listen on these in their pod, or connect to
+ * them. The directory is the pod's, so everything below it is taken for
+ * hostile: names are resolved once, relative to a descriptor of the directory
+ * and without following links; what was checked is a descriptor, and that is
+ * used.
  *
  * Names are those of str_is_name(), at most ENDPOINT_NAME_MAX characters;
  * others are ERR_INVALID.

@@ -9,7 +9,7 @@
  * of our own below the pod's, which nobody else can enter, and moved to its
  * name when it is complete.
  */
-#include "proxy/endpoint.h"
+#include "rpc/endpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>
