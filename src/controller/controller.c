@@ -8,6 +8,9 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "controller/instance/instance.h"
+#include "controller/machine/machine.h"
+#include "controller/migration/migrations.h"
 #include "controller/world.h"
 #include "kube/client.h"
 #include "kube/leader.h"
@@ -31,8 +34,15 @@ struct part {
 		name##_free(part);                    \
 	}
 
+PART(instances)
+PART(machines)
+PART(migrations)
+
 /* In the order in which they are made; ends with one without a name. */
 static const struct part parts[] = {
+	{ "migrations", migrations_make, migrations_end },
+	{ "instances", instances_make, instances_end },
+	{ "machines", machines_make, machines_end },
 	{ NULL, NULL, NULL },
 };
 

@@ -177,10 +177,12 @@ test_before_the_pod_it_says_what_it_waits_for(void **state)
 	expect_cond(COND_QUOTA, WAITING_QUOTA);
 	t.f.slot = SLOT_SOURCE_FULL;
 	expect_waiting(WAITING_SOURCE_SLOT);
+	assert_int_equal(d.wants, SLOT_SOURCE_FULL);
 	assert_non_null(strstr(find_cond(COND_WAITING)->message, "'a'"));
 	t.f.slot = SLOT_CLUSTER_FULL;
 	expect_waiting(WAITING_CLUSTER_SLOT);
-	assert_int_equal(d.again_us, t.f.now_us + SECOND);
+	assert_int_equal(d.wants, SLOT_CLUSTER_FULL);
+	assert_int_equal(d.again_us, DECISION_NEVER);
 	t.f.live_pods = 2;
 	expect_waiting(WAITING_PODS);
 	t.f.source_pod = NULL;

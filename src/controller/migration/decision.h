@@ -17,7 +17,8 @@
  *  4. The events.
  *  5. The finalizer, and the migration itself.
  *  6. After the end: slots_release(). Otherwise again at again_us at the
- *     latest, with the priority and group of rank.h.
+ *     latest, with the priority and group of rank.h; what waits for a slot is
+ *     woken when there is one.
  *
  * Holds no memory of its own; what it points to is of the facts.
  */
@@ -28,6 +29,7 @@
 
 #include "api/conds.h"
 #include "api/migration.h"
+#include "controller/migration/slots.h"
 
 struct facts;
 struct pod;
@@ -104,6 +106,8 @@ struct decision {
 	size_t event_count;
 	bool remove_finalizer;
 	bool delete_migration;
+	/* What it waits for when that is a slot; SLOT_FREE: nothing. */
+	enum slot wants;
 	int64_t again_us; /* DECISION_NEVER: when something changes */
 };
 

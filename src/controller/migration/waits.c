@@ -166,7 +166,7 @@ say_cluster(const struct facts *f, struct decision *d, const char *reason)
 		       "when one of them ends.",
 		       f->config->migrations.parallel_cluster);
 	(void)waits_set(f, d, reason, message);
-	retry(f, d);
+	d->wants = SLOT_CLUSTER_FULL;
 }
 
 static bool
@@ -187,7 +187,7 @@ say_source(const struct facts *f, struct decision *d, const char *reason)
 		       "goes on when one of them ends.",
 		       f->config->migrations.parallel_outbound, f->vmi->node);
 	(void)waits_set(f, d, reason, message);
-	retry(f, d);
+	d->wants = SLOT_SOURCE_FULL;
 }
 
 static bool
@@ -240,7 +240,7 @@ say_target(const struct facts *f, struct decision *d, const char *reason)
 		       "when one of them ends.",
 		       f->config->parallel_inbound, f->target_pod->node);
 	(void)waits_set(f, d, reason, message);
-	retry(f, d);
+	d->wants = SLOT_TARGET_FULL;
 }
 
 struct wait {

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/migration/adoption.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kinds.h"
+#include "api/names.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "controller/migration/slots.h"
+#include "controller/world.h"
+#include "kube/lister.h"
+
+#define RETRY_US (1000UL * 1000)
+
+/* A migration that has not ended. */
+struct found {
+	struct map_node in_found;
+	char *uid;
+	char *ns, *vmi_name;
+	bool running; /* by its phase, or because it has a pod */
+};
+
+struct adoption {
+	struct world *world;
+	struct slots *slots;
+	void (*done)(void *arg);
+	void *arg;
+	struct lister *lister;
+	struct loop_timer *retry;
+	struct map found; /* by uid */
+};
+
+static void list_migrations(void *arg);
+
+static void
+forget(void *arg)
+{
+	struct adoption *a = arg;
+	struct map_node *node;
+
+	while ((node = map_next(&a->found, NULL)) != NULL) {
+		struct found *found = MAP_ENTRY(node, struct found, in_found);
+
+		map_remove(&a->found, node);
+		free(found->uid);
+		free(found->ns);
+		free(found->vmi_name);
+		free(found);
+	}
+}
+
+void
+adoption_free(struct adoption *a)
+{
+	if (a == NULL)
+		return;
+	lister_cancel(a->lister);
+	loop_timer_free(a->retry);
+	forget(a);
+	map_done(&a->found);
+	free(a);
+}
+
+static void
+take_migration(json_t *object, void *arg)
+{
+	struct adoption *a = arg;
+	struct err err;
+	struct vmim *vmim = vmim_decode(object, &err);
+	struct found *found;
+
+	if (vmim == NULL)
+		return;
+	if (!vmim_is_final(vmim)) {
+		found = xmalloc0(sizeof(*found));
+		found->uid = xstrdup(vmim->meta.uid);
+		found->ns = xstrdup(vmim->meta.ns);
+		found->vmi_name = xstrdup(vmim->vmi_name);
+		found->running = migration_phase_is_running(vmim->phase);
+		map_put(&a->found, &found->in_found, found->uid);
+	}
+	vmim_free(vmim);
+}
+
+static void
+take_pod(json_t *object, void *arg)
+{
+	struct adoption *a = arg;
+	struct err err;
+	struct pod *pod = pod_decode(object, &err);
+	struct map_node *node;
+
+	if (pod == NULL)
+		return;
+	node = map_get(&a->found, pod->migration_uid);
+	if (node != NULL)
+		MAP_ENTRY(node, struct found, in_found)->running = true;
+	pod_free(pod);
+}
+
+static void
+adopt(struct adoption *a, const struct found *found)
+{
+	const struct vmi *vmi =
+		world_get(a->world, WORLD_VMIS, found->ns, found->vmi_name);
+	const struct migration_state *state =
+		vmi == NULL ? NULL : vmi->migration;
+
+	if (state != NULL && strcmp(state->uid, found->uid) == 0)
+		slots_adopt(a->slots, found->uid, state->source_node,
+			    state->target_node);
+	else
+		slots_adopt(a->slots, found->uid, vmi == NULL ? "" : vmi->node,
+			    "");
+}
+
+static void
+on_pods(const struct status *status, const char *version, void *arg)
+{
+	struct adoption *a = arg;
+	void (*done)(void *arg) = a->done;
+	void *done_arg = a->arg;
+
+	a->lister = NULL;
+	if (version == NULL) {
+		log_warning(NULL, "cannot list target pods, trying again: %s",
+			    status->message);
+		loop_timer_start(a->retry, RETRY_US);
+		return;
+	}
+	for (struct map_node *node = map_next(&a->found, NULL); node != NULL;
+	     node = map_next(&a->found, node)) {
+		const struct found *found =
+			MAP_ENTRY(node, struct found, in_found);
+
+		if (found->running)
+			adopt(a, found);
+	}
+	log_info(NULL, "%zu migrations go on", slots_used(a->slots));
+	adoption_free(a);
+	done(done_arg);
+}
+
+static void
+begin_pods(void *arg)
+{
+	(void)arg;
+}
+
+static void
+on_migrations(const struct status *status, const char *version, void *arg)
+{
+	struct adoption *a = arg;
+	const struct lister_request request = {
+		.client = world_client(a->world),
+		.resource = &kube_pods,
+		.label_selector = LABEL_MIGRATION_UID,
+		.begin = begin_pods,
+		.item = take_pod,
+		.done = on_pods,
+		.arg = a,
+	};
+
+	a->lister = NULL;
+	if (version == NULL) {
+		log_warning(NULL, "cannot list migrations, trying again: %s",
+			    status->message);
+		loop_timer_start(a->retry, RETRY_US);
+		return;
+	}
+	a->lister = lister_start(&request);
+}
+
+static void
+list_migrations(void *arg)
+{
+	struct adoption *a = arg;
+	const struct lister_request request = {
+		.client = world_client(a->world),
+		.resource = &api_vmims,
+		.begin = forget,
+		.item = take_migration,
+		.done = on_migrations,
+		.arg = a,
+	};
+
+	a->lister = lister_start(&request);
+}
+
+struct adoption *
+adoption_start(struct world *world, struct slots *slots,
+	       void (*done)(void *arg), void *arg)
+{
+	struct adoption *a = xmalloc0(sizeof(*a));
+
+	a->world = world;
+	a->slots = slots;
+	a->done = done;
+	a->arg = arg;
+	a->retry = loop_timer_new(world_loop(world), list_migrations, a);
+	list_migrations(a);
+	return a;
+}

@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/migration/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kinds.h"
+#include "api/names.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/jsat.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "controller/migration/answers.h"
+#include "controller/migration/decide.h"
+#include "controller/migration/order.h"
+#include "controller/migration/rank.h"
+#include "controller/migration/runstate.h"
+#include "controller/migration/sight.h"
+#include "kube/obj.h"
+#include "meta/time.h"
+
+/* More means that two of its decisions take turns. */
+#define TURNS_MAX 16
+/* What was read so long ago is not "just now" any more. */
+#define CONFIRMED_US (2 * TIME_US_PER_SECOND)
+/*
+ * Phases that follow each other closely are written together: so much later
+ * than the first of them. Nobody but people looks at them.
+ */
+#define SETTLE_US (300 * INT64_C(1000))
+#define PROGRESS_US (10 * TIME_US_PER_SECOND)
+/* A hand-off of which nobody knows is not tried again before. */
+#define HANDOFF_UNKNOWN_US (10 * TIME_US_PER_SECOND)
+
+static void turn(struct run *run);
+
+static void
+drop_orders(struct run *run)
+{
+	for (size_t i = 0; i < run->step_count; i++) {
+		order_done(&run->steps[i].order);
+		free(run->steps[i].pod_uid);
+	}
+	run->step_count = run->at = 0;
+	for (size_t i = 0; i < ARRAY_LEN(run->writes); i++)
+		order_done(&run->writes[i]);
+}
+
+void
+run_free(struct run *run)
+{
+	TAILQ_REMOVE(&run->all->runs, run, entry);
+	kube_cancel(run->call);
+	reading_free(run->reading);
+	json_decref(run->ns_json);
+	drop_orders(run);
+	free(run->ns);
+	free(run->name);
+	free(run->uid);
+	free(run->vmi_name);
+	free(run->vmi_uid);
+	free(run);
+}
+
+static void
+log_turn(const struct run *run)
+{
+	const struct decision *d = &run->decision;
+	struct log_field ref[RUNSTATE_REF];
+
+	for (size_t i = 0; i < d->action_count; i++)
+		log_debug(runstate_ref(run, ref), "%s: %s", d->rule,
+			  action_name(d->actions[i].kind));
+}
+
+/* The slots it has by rights: its pod is there, whoever made it. */
+static void
+adopt_slots(struct run *run, const struct facts *f)
+{
+	const struct migration_state *state = facts_state(f);
+	const char *source, *target;
+
+	if (vmim_is_final(f->vmim) ||
+	    (f->target_pod == NULL &&
+	     !migration_phase_is_running(f->vmim->phase)))
+		return;
+	source = state != NULL    ? state->source_node
+		 : f->vmi != NULL ? f->vmi->node
+				  : "";
+	target = state != NULL ? state->target_node : "";
+	slots_adopt(run->all->slots, f->vmim->meta.uid, source, target);
+}
+
+static void
+see_slots(struct run *run, struct facts *f)
+{
+	const struct slot_limits limits = migrations_limits(run->all);
+	const char *uid = f->vmim->meta.uid;
+
+	adopt_slots(run, f);
+	f->slot = slots_ask(run->all->slots, uid,
+			    f->vmi == NULL ? "" : f->vmi->node, &limits);
+	f->inbound = slots_ask_inbound(
+		run->all->slots, uid,
+		f->target_pod == NULL ? "" : f->target_pod->node, &limits);
+}
+
+/* What the note says, as far as it still holds. */
+static void
+see_note(struct run *run, struct facts *f)
+{
+	struct note *note = run->note;
+
+	if (f->target_pod != NULL || f->confirmed)
+		note->create_sent = false;
+	if (f->vmi != NULL && vmi_is_handed_to(f->vmi, f->vmim->meta.uid))
+		note->handoff_sent = false;
+	if (f->confirmed &&
+	    f->now_us >= note->handoff_sent_us + HANDOFF_UNKNOWN_US)
+		note->handoff_sent = false;
+	if (note->quota_text != NULL && f->now_us >= note->quota_until_us)
+		note_set_quota(note, NULL, 0);
+	f->create_sent = note->create_sent;
+	f->handoff_sent = note->handoff_sent;
+	f->quota_text = note->quota_text;
+}
+
+/* False when the migration is gone. */
+static bool
+see(struct run *run, struct sight *sight, struct facts *f)
+{
+	struct world *world = run->all->world;
+
+	memset(f, 0, sizeof(*f));
+	f->now_us = world_now_us(world);
+	f->config = world_config(world);
+	if (run->reading != NULL &&
+	    f->now_us > run->reading->at_us + CONFIRMED_US) {
+		reading_free(run->reading);
+		run->reading = NULL;
+	}
+	f->confirmed = run->reading != NULL;
+	if (f->confirmed)
+		sight_from_reading(sight, world, run->reading, run->note);
+	else
+		sight_from_world(sight, world, run->key, run->note);
+	/* Another one of the same name has its own turn. */
+	if (sight->vmim == NULL || !str_equal(sight->vmim->meta.uid, run->uid))
+		return false;
+	sight_facts(sight, f);
+	see_note(run, f);
+	see_slots(run, f);
+	return true;
+}
+
+/* Who it is about, for events that come later. */
+static void
+remember(struct run *run, const struct facts *f)
+{
+	run->phase = f->vmim->phase;
+	run->urgent = slots_used(run->all->slots) <= MIGRATIONS_URGENT_MAX &&
+		      rank_priority(f) >= RANK_ACTIVE;
+	free(run->vmi_uid);
+	run->vmi_uid = xstrdup(f->vmi == NULL ? "" : f->vmi->meta.uid);
+}
+
+static void
+leave_note(struct run *run)
+{
+	struct note *note = run->note;
+
+	if (run->gone)
+		migrations_release(run->all, run->uid);
+	if (run->settled && note->writes != 0)
+		tally_ended(&run->all->tally, note->writes);
+	if (run->gone || run->settled)
+		notes_drop(&run->all->notes, run->key);
+}
+
+/* The end; failed: the same again, after a pause. */
+static void
+finish(struct run *run, bool failed)
+{
+	struct migrations *m = run->all;
+	uint64_t took_us = (loop_now_ns() - run->began_ns) / 1000;
+
+	timing_add(run->urgent ? &m->tally.active : &m->tally.waiting, took_us);
+	leave_note(run);
+	worker_end(m->worker, run->key, failed);
+	run_free(run);
+}
+
+static void
+park(struct run *run, const struct facts *f, const struct decision *d)
+{
+	struct migrations *m = run->all;
+	bool inbound = d->wants == SLOT_TARGET_FULL;
+	const struct parked parked = {
+		.key = run->key,
+		.uid = run->uid,
+		.node = inbound ? f->target_pod->node : f->vmi->node,
+		.priority = rank_priority(f),
+		.created_us = f->vmim->meta.created_us,
+	};
+
+	if (d->wants == SLOT_FREE) {
+		parking_drop(m->outbound, run->key);
+		parking_drop(m->inbound, run->key);
+		return;
+	}
+	parking_put(inbound ? m->inbound : m->outbound, &parked);
+	parking_drop(inbound ? m->outbound : m->inbound, run->key);
+}
+
+/* Nothing more to do now. */
+static void
+rest(struct run *run, const struct facts *f)
+{
+	struct migrations *m = run->all;
+	const struct decision *d = &run->decision;
+	bool final = vmim_is_final(f->vmim);
+
+	park(run, f, d);
+	/* A slot is for one that has a pod, or is about to. */
+	if (final || (f->target_pod == NULL && !f->create_sent &&
+		      f->vmim->phase <= MIGRATION_PENDING))
+		migrations_release(m, run->uid);
+	run->settled = final && !f->vmim->has_finalizer;
+	if (d->again_us != DECISION_NEVER)
+		migrations_queue_after(m, f, run->key, d->again_us - f->now_us);
+	finish(run, false);
+}
+
+static void
+on_reading(struct reading *reading, void *arg)
+{
+	struct run *run = arg;
+	struct log_field ref[RUNSTATE_REF];
+
+	if (!reading->ok) {
+		log_debug(runstate_ref(run, ref),
+			  "cannot be read, trying "
+			  "again: %s",
+			  reading->err.text);
+		finish(run, true);
+		return;
+	}
+	turn(run);
+}
+
+static void
+read_all(struct run *run, const struct facts *f)
+{
+	const struct reading_request request = {
+		.client = world_client(run->all->world),
+		.vmim = f->vmim,
+		.vmi_uid = f->vmi == NULL ? "" : f->vmi->meta.uid,
+		.urgent = run->urgent,
+		.done = on_reading,
+		.arg = run,
+	};
+
+	reading_free(run->reading);
+	run->all->tally.reads++;
+	run->reading = reading_start(&request);
+}
+
+static void
+on_namespace(const struct kube_result *result, void *arg)
+{
+	struct run *run = arg;
+	struct log_field ref[RUNSTATE_REF];
+
+	run->call = NULL;
+	if (result->status->code != 0 || result->answer == NULL) {
+		log_debug(runstate_ref(run, ref),
+			  "its namespace cannot be read, trying again: %s",
+			  result->status->message);
+		finish(run, true);
+		return;
+	}
+	run->ns_json = json_incref(result->answer);
+	turn(run);
+}
+
+static void
+read_namespace(struct run *run)
+{
+	const struct kube_request request = {
+		.verb = KUBE_GET,
+		.resource = &kube_namespaces,
+		.name = run->ns,
+		.urgent = run->urgent,
+	};
+
+	run->call = kube_send(world_client(run->all->world), &request,
+			      on_namespace, run);
+}
+
+/* True when something has to be read first. */
+static bool
+reads_first(struct run *run, const struct facts *f)
+{
+	const struct decision *d = &run->decision;
+
+	if (run->reading == NULL &&
+	    (d->confirm || decision_action(d, ACTION_STAMP) != NULL ||
+	     (f->create_sent && f->target_pod == NULL))) {
+		read_all(run, f);
+		return true;
+	}
+	if (decision_action(d, ACTION_HANDOFF) != NULL &&
+	    run->ns_json == NULL) {
+		read_namespace(run);
+		return true;
+	}
+	return false;
+}
+
+/* The slot is taken right before the request is made: nobody comes between. */
+static bool
+take_slot(struct run *run, const struct facts *f, const struct action *action)
+{
+	const struct slot_limits limits = migrations_limits(run->all);
+	struct slots *slots = run->all->slots;
+
+	if (action->kind == ACTION_CREATE_TARGET)
+		return slots_take(slots, run->uid, f->vmi->node, &limits) ==
+		       SLOT_HELD;
+	if (action->kind == ACTION_HANDOFF)
+		return slots_take_inbound(slots, run->uid, action->pod->node,
+					  &limits) == SLOT_HELD;
+	return true;
+}
+
+static int
+make_steps(struct run *run, const struct facts *f)
+{
+	const struct order_context context = {
+		.world = run->all->world,
+		.facts = f,
+		.reading = run->reading,
+		.ns = run->ns_json,
+	};
+	const struct decision *d = &run->decision;
+	struct err err;
+
+	for (size_t i = 0; i < d->action_count; i++) {
+		const struct action *action = &d->actions[i];
+		struct step *step = &run->steps[i];
+
+		if (!take_slot(run, f, action))
+			return -1;
+		if (order_make(&context, action, &step->order, &err) == -1) {
+			answers_say_failed(run, action, err.text);
+			return -1;
+		}
+		step->kind = action->kind;
+		step->pod_uid = action->pod == NULL
+					? NULL
+					: xstrdup(action->pod->meta.uid);
+		run->step_count++;
+	}
+	return 0;
+}
+
+/* What the machine says of the transfer, if the migration is to say it too. */
+static json_t *
+progress_due(struct run *run, const struct facts *f)
+{
+	const struct migration_state *state = facts_state(f);
+	struct note *note = run->note;
+	struct err err;
+	json_t *parsed, *progress;
+
+	if (run->decision.phase != MIGRATION_RUNNING || state == NULL)
+		return NULL;
+	if (note->progress_us == 0)
+		note->progress_us = f->now_us;
+	if (f->now_us < note->progress_us + PROGRESS_US)
+		return NULL;
+	note->progress_us = f->now_us;
+	parsed = js_parse(state->text, strlen(state->text), &err);
+	progress = json_incref(js_obj_at(parsed, "progress"));
+	json_decref(parsed);
+	return progress;
+}
+
+/* Whether its status is to be written now; if not, when. */
+static bool
+status_is_due(struct run *run, const struct facts *f)
+{
+	struct decision *d = &run->decision;
+	struct note *note = run->note;
+	int64_t first_us = f->now_us;
+
+	for (size_t i = 0; i < d->passed_count; i++) {
+		enum migration_phase phase = d->passed[i];
+
+		if (note->entered_us[phase] == 0)
+			note->entered_us[phase] = f->now_us;
+		if (note->entered_us[phase] < first_us)
+			first_us = note->entered_us[phase];
+	}
+	if (d->passed_count == 0 || d->passed[0] < MIGRATION_SCHEDULED ||
+	    d->phase > MIGRATION_RUNNING || f->now_us >= first_us + SETTLE_US)
+		return true;
+	decision_again(d, first_us + SETTLE_US);
+	return false;
+}
+
+static void
+make_writes(struct run *run, const struct facts *f)
+{
+	const struct decision *d = &run->decision;
+	AUTO(js_unref) json_t *progress = progress_due(run, f);
+
+	if ((decision_changes_status(d) && status_is_due(run, f)) ||
+	    progress != NULL)
+		order_status(f, d, run->note, progress,
+			     &run->writes[WRITE_STATUS]);
+	if (d->remove_finalizer)
+		order_drop_finalizer(run->reading,
+				     &run->writes[WRITE_FINALIZER]);
+	if (d->delete_migration)
+		order_delete_migration(f, &run->writes[WRITE_DELETION]);
+}
+
+static bool
+has_orders(const struct run *run)
+{
+	for (size_t i = 0; i < ARRAY_LEN(run->writes); i++) {
+		if (run->writes[i].request.resource != NULL)
+			return true;
+	}
+	return run->step_count != 0;
+}
+
+static void look(struct run *run);
+static void send_next(struct run *run);
+
+static void
+follow(struct run *run, enum verdict verdict)
+{
+	switch (verdict) {
+	case VERDICT_NEXT:
+		send_next(run);
+		break;
+	case VERDICT_TURN:
+		turn(run);
+		break;
+	case VERDICT_LOOK:
+		look(run);
+		break;
+	case VERDICT_PAUSE:
+		finish(run, !run->gone);
+		break;
+	}
+}
+
+static void
+send(struct run *run, struct order *order, kube_done_fn *done)
+{
+	order->request.urgent = run->urgent;
+	if (order->request.verb != KUBE_GET) {
+		run->all->tally.writes++;
+		run->note->writes++;
+	}
+	run->call = kube_send(world_client(run->all->world), &order->request,
+			      done, run);
+}
+
+static void
+on_look(const struct kube_result *result, void *arg)
+{
+	struct run *run = arg;
+
+	run->call = NULL;
+	follow(run,
+	       answers_look(run, &run->decision.actions[run->at - 1], result));
+}
+
+static void
+look(struct run *run)
+{
+	const struct order *made = &run->steps[run->at - 1].order;
+	AUTO(order_done) struct order order;
+
+	order_look(made->ns, obj_name(made->body), &order);
+	send(run, &order, on_look);
+}
+
+static void
+on_step(const struct kube_result *result, void *arg)
+{
+	struct run *run = arg;
+	size_t at = run->at++;
+
+	run->call = NULL;
+	follow(run, answers_step(run, &run->steps[at],
+				 &run->decision.actions[at], result));
+}
+
+static void
+on_write(const struct kube_result *result, void *arg)
+{
+	struct run *run = arg;
+	unsigned which = (unsigned)(run->at++ - run->step_count);
+
+	run->call = NULL;
+	follow(run, answers_write(run, which, result));
+}
+
+/* Steps, then writes; a turn after the last, since something is new. */
+static void
+send_next(struct run *run)
+{
+	size_t writes_end = run->step_count + ARRAY_LEN(run->writes);
+
+	if (run->at < run->step_count) {
+		send(run, &run->steps[run->at].order, on_step);
+		return;
+	}
+	while (run->at < writes_end &&
+	       run->writes[run->at - run->step_count].request.resource == NULL)
+		run->at++;
+	if (run->at == writes_end)
+		turn(run);
+	else
+		send(run, &run->writes[run->at - run->step_count], on_write);
+}
+
+static void
+carry_out(struct run *run, const struct facts *f)
+{
+	int made = make_steps(run, f);
+
+	if (made == 0)
+		make_writes(run, f);
+	if (made == -1) {
+		drop_orders(run);
+		migrations_release(run->all, run->uid);
+		finish(run, true);
+	} else if (has_orders(run)) {
+		send_next(run);
+	} else {
+		rest(run, f);
+	}
+}
+
+static void
+turn(struct run *run)
+{
+	struct sight sight;
+	struct facts facts;
+	struct log_field ref[RUNSTATE_REF];
+
+	drop_orders(run);
+	if (!see(run, &sight, &facts)) {
+		sight_done(&sight);
+		run->gone = true;
+		finish(run, false);
+		return;
+	}
+	remember(run, &facts);
+	decide(&facts, &run->decision);
+	log_turn(run);
+	if (++run->turns > TURNS_MAX) {
+		log_error(runstate_ref(run, ref),
+			  "does not settle (%s), pausing", run->decision.rule);
+		sight_done(&sight);
+		finish(run, true);
+		return;
+	}
+	if (!reads_first(run, &facts))
+		carry_out(run, &facts);
+	sight_done(&sight);
+}
+
+void
+run_start(struct migrations *m, const char *key)
+{
+	const struct vmim *vmim = world_get_key(m->world, WORLD_VMIMS, key);
+	struct run *run;
+
+	if (vmim == NULL) {
+		worker_end(m->worker, key, false);
+		return;
+	}
+	run = xmalloc0(sizeof(*run));
+	run->all = m;
+	run->key = key;
+	run->note = notes_get(&m->notes, key, vmim->meta.uid);
+	run->ns = xstrdup(vmim->meta.ns);
+	run->name = xstrdup(vmim->meta.name);
+	run->uid = xstrdup(vmim->meta.uid);
+	run->vmi_name = xstrdup(vmim->vmi_name);
+	run->created_us = vmim->meta.created_us;
+	run->began_ns = run->note->queued_ns != 0 ? run->note->queued_ns
+						  : loop_now_ns();
+	run->note->queued_ns = 0;
+	TAILQ_INSERT_TAIL(&m->runs, run, entry);
+	turn(run);
+}
