@@ -90,7 +90,8 @@ admit_vmi_mutate(struct call *call)
 	if (config == NULL)
 		return;
 	vmi_set_defaults(after, config, name_uuid(uuid));
-	set_first_status(after);
+	if (!is_internal(call) || js_str_at(after, "status.phase")[0] == '\0')
+		set_first_status(after);
 	allow_changed(call, after);
 }
 

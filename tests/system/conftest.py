@@ -10,6 +10,7 @@ import os
 
 import pytest
 
+from apis import Api
 from clusters import Cluster
 from lab import Lab
 from proxies import Bench
@@ -45,6 +46,9 @@ def pytest_runtest_makereport(item, call):
     if report.failed and cluster_used is not None:
         report.sections.append(("ferry-cluster",
                                 cluster_used.log()[-LOG_SHOWN:]))
+    api_used = item.funcargs.get("api")
+    if report.failed and isinstance(api_used, Api):
+        report.sections.append(("ferry-api", api_used.log()[-LOG_SHOWN:]))
     shared = getattr(item, "funcargs", {}).get("shared_lab")
     if not report.failed or shared is None:
         return
@@ -122,6 +126,13 @@ def cluster(request):
     options = getattr(request.module, "CLUSTER_OPTIONS",
                       ("--node-grace", "1h"))
     with Cluster(*options) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def api(cluster):
+    """A ferry-api beside the cluster of the file, used by it."""
+    with Api(cluster) as made:
         yield made
 
 
