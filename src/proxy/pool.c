@@ -3,13 +3,14 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 
-/* The kernel allows an unprivileged user only so many pages in pipes. */
-#define PIPE_SIZE_LEAST (64U * 1024)
+/* Of all pools. */
+static atomic_uint_least64_t pipes_size;
 
 struct pool {
 	uint8_t *bufs[POOL_KEEP];
@@ -30,6 +31,13 @@ close_pipe(const struct pipe_pair *pipe)
 {
 	(void)close(pipe->read_fd);
 	(void)close(pipe->write_fd);
+	(void)atomic_fetch_sub(&pipes_size, pipe->size);
+}
+
+uint64_t
+pool_pipes_size(void)
+{
+	return atomic_load(&pipes_size);
 }
 
 void
@@ -65,19 +73,18 @@ pool_put_buf(struct pool *pool, uint8_t *buf)
 		free(buf);
 }
 
-/* As large as the kernel lets this user have it; any size works. */
+/* As large as it may be, or as the kernel lets this user have it. */
 static unsigned
-grow_pipe(int fd)
+size_pipe(int fd)
 {
+	unsigned want = pool_pipes_size() < POOL_PIPES_LARGE ? POOL_PIPE_SIZE
+							     : POOL_PIPE_SMALL;
 	int size = -1;
 
-	for (unsigned want = POOL_PIPE_SIZE; want >= PIPE_SIZE_LEAST;
-	     want /= 2) {
+	for (; want >= POOL_PIPE_SMALL && size <= 0; want /= 2)
 		size = fcntl(fd, F_SETPIPE_SZ, want);
-		if (size > 0)
-			return (unsigned)size;
-	}
-	size = fcntl(fd, F_GETPIPE_SZ);
+	if (size <= 0)
+		size = fcntl(fd, F_GETPIPE_SZ);
 	return size > 0 ? (unsigned)size : 4096;
 }
 
@@ -96,8 +103,16 @@ pool_get_pipe(struct pool *pool, struct pipe_pair *ret_pipe)
 	pool->borrowed++;
 	*ret_pipe = (struct pipe_pair){ .read_fd = fds[0],
 					.write_fd = fds[1],
-					.size = grow_pipe(fds[1]) };
+					.size = size_pipe(fds[1]) };
+	(void)atomic_fetch_add(&pipes_size, ret_pipe->size);
 	return 0;
+}
+
+static bool
+is_worth_keeping(const struct pool *pool, const struct pipe_pair *pipe)
+{
+	return pool->n_pipes < POOL_KEEP && pipe->size >= POOL_PIPE_SIZE &&
+	       pool_pipes_size() <= POOL_PIPES_LARGE / 2;
 }
 
 void
@@ -105,7 +120,7 @@ pool_put_pipe(struct pool *pool, struct pipe_pair *pipe, int empty)
 {
 	assert(pool->borrowed > 0);
 	pool->borrowed--;
-	if (empty && pool->n_pipes < POOL_KEEP)
+	if (empty && is_worth_keeping(pool, pipe))
 		pool->pipes[pool->n_pipes++] = *pipe;
 	else
 		close_pipe(pipe);

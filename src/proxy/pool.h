@@ -11,7 +11,8 @@
  * Memory per connection is therefore bounded: at most one of either per
  * direction, POOL_BUF_SIZE or POOL_PIPE_SIZE bytes.
  *
- * Threading: a pool belongs to one worker's thread.
+ * Threading: a pool belongs to one worker's thread. That all pools of a process
+ * share one count of their pipes needs no care.
  */
 
 #include <stdint.h>
@@ -22,13 +23,23 @@
 
 /*
  * A pipe of 64 KiB loses half the gain of splice(2), 256 KiB costs some 8 %
- * more CPU than this, and above it is noise. The kernel lets a user without
- * rights have 64 MiB in pipes: enough for 128 of these at a time; more are
- * smaller.
+ * more CPU than this, and above it is noise.
+ *
+ * The kernel lets a user without rights have 64 MiB in pipes
+ * (fs.pipe-user-pages-soft). Who has used them up gets pipes of 8 KiB, with
+ * which a stream is six times slower. So all pipes of the process, whatever
+ * the pool, are counted: of the first POOL_PIPES_LARGE bytes each is large, and
+ * those beyond are POOL_PIPE_SMALL.
  */
 #define POOL_PIPE_SIZE (512U * 1024)
+#define POOL_PIPE_SMALL (64U * 1024)
+#define POOL_PIPES_LARGE (32UL * 1024 * 1024)
 
-/* How many unused ones are kept for the next stream. */
+/*
+ * How many unused ones are kept for the next stream. Pipes are kept only if
+ * they are large and all pipes take at most half of POOL_PIPES_LARGE: what one
+ * pool keeps, the others cannot have.
+ */
 #define POOL_KEEP 64
 
 struct pool;
@@ -51,5 +62,8 @@ void pool_put_buf(struct pool *pool, uint8_t *buf);
 int pool_get_pipe(struct pool *pool, struct pipe_pair *ret_pipe);
 /* Takes back an empty pipe, or closes one that still holds bytes. */
 void pool_put_pipe(struct pool *pool, struct pipe_pair *pipe, int empty);
+
+/* Bytes in all pipes of the process, kept or borrowed. Any thread. */
+uint64_t pool_pipes_size(void);
 
 #endif
