@@ -98,12 +98,13 @@ find_pod_link(struct context *c, struct err *err)
 	c->pod = netfacts_link(c->facts, want->pod);
 	if (c->pod == NULL && want->pod_ordinal[0] != '\0')
 		c->pod = netfacts_link(c->facts, want->pod_ordinal);
-	if (c->pod == NULL)
+	if (c->pod == NULL) {
 		return err_set(err, ERR_NOT_FOUND,
 			       "the pod has no interface '%s'%s%s for network "
 			       "'%s'",
 			       want->pod, want->pod_ordinal[0] ? " or " : "",
 			       want->pod_ordinal, want->name);
+	}
 	return 0;
 }
 

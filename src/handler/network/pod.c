@@ -93,7 +93,8 @@ open_cgroup(int proc_fd)
 int
 network_pod_open(pid_t pid, struct network_pod *ret_pod, struct err *err)
 {
-	AUTO(network_pod_close) struct network_pod pod = NETWORK_POD_INIT;
+	AUTO(close_fd) int netns = -1;
+	AUTO(close_fd) int pidns = -1;
 	AUTO(close_fd) int proc = -1;
 	char path[32];
 
@@ -102,13 +103,16 @@ network_pod_open(pid_t pid, struct network_pod *ret_pod, struct err *err)
 	proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (proc == -1)
 		return err_errno(err, "cannot open '%s'", path);
-	if (open_namespace(proc, pid, "ns/net", &pod.netns_fd, err) == -1 ||
-	    open_namespace(proc, pid, "ns/pid", &pod.pidns_fd, err) == -1)
+	if (open_namespace(proc, pid, "ns/net", &netns, err) == -1 ||
+	    open_namespace(proc, pid, "ns/pid", &pidns, err) == -1)
 		return -1;
-	pod.cgroup_fd = open_cgroup(proc);
-	pod.root_fd = openat(proc, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	*ret_pod = pod;
-	pod = NETWORK_POD_INIT;
+	*ret_pod = (struct network_pod){
+		.netns_fd = TAKE_FD(netns),
+		.pidns_fd = TAKE_FD(pidns),
+		.cgroup_fd = open_cgroup(proc),
+		.root_fd =
+			openat(proc, "root", O_PATH | O_DIRECTORY | O_CLOEXEC),
+	};
 	return 0;
 }
 
