@@ -45,6 +45,7 @@ call_free(struct call *call)
 	reads_done(&call->reads);
 	review_done(&call->review);
 	json_decref(call->options);
+	free(call->user);
 	free(call->ns);
 	free(call->name);
 	free(call);

@@ -49,6 +49,7 @@ struct call {
 
 	/* Of a subresource. */
 	const struct sub_route *route;
+	char *user; /* who asks */
 	char *ns, *name;
 	json_t *options; /* the body; an object */
 	bool has_body;

@@ -87,20 +87,22 @@ ask(const struct plan_facts *facts, json_t *requests, struct status *st)
 					  "stop/start already underway");
 		return NULL;
 	}
-	if (json_object_size(status) == 0)
-		ops = plan_ops(plan_op("add", "/status",
-				       json_pack("{s:O}", "stateChangeRequests",
-						 list)),
-			       NULL);
-	else if (before == NULL)
-		/* That there is none cannot be tested everywhere. */
-		ops = plan_ops(plan_op("test", "/metadata/resourceVersion",
-				       json_string(obj_version(facts->vm))),
-			       plan_op("add", path, json_incref(list)), NULL);
-	else
+	if (before != NULL)
 		ops = plan_ops(plan_op("test", path, json_incref(before)),
 			       plan_op("replace", path, json_incref(list)),
 			       NULL);
+	else
+		/* That there is none cannot be tested everywhere. */
+		ops = plan_ops(
+			plan_op("test", "/metadata/resourceVersion",
+				json_string(obj_version(facts->vm))),
+			json_object_size(status) == 0
+				? plan_op("add", "/status",
+					  json_pack("{s:O}",
+						    "stateChangeRequests",
+						    list))
+				: plan_op("add", path, json_incref(list)),
+			NULL);
 	if (js_at(facts->vm, "status.startFailure") != NULL)
 		(void)json_array_append_new(
 			ops, plan_op("remove", "/status/startFailure", NULL));

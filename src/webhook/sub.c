@@ -326,10 +326,11 @@ access_known(enum access_answer answer, const char *text, void *arg)
 	case ACCESS_DENIED: {
 		AUTO(free_ptr)
 		char *why = xasprintf(
-			"cannot update resource \"%s/%s\" in API group "
+			"User \"%s\" cannot update resource \"%s/%s\" in API "
+			"group "
 			"\"" SUB_GROUP "\" in the namespace \"%s\"%s%s",
-			call->route->resource, call->route->name, call->ns,
-			text[0] == '\0' ? "" : ": ", text);
+			call->user, call->route->resource, call->route->name,
+			call->ns, text[0] == '\0' ? "" : ": ", text);
 
 		(void)status_forbidden(&st, &gr, call->name, why);
 		break;
@@ -376,6 +377,7 @@ sub_handle(const struct sub_path *path, struct api *api,
 	call->route = path->route;
 	call->ns = path->ns;
 	call->name = path->name;
+	call->user = xstrdup(js_str_at(user, "user"));
 	if (user == NULL)
 		(void)status_unauthorized(&st);
 	else if (strcmp(http->method, "PUT") != 0)
