@@ -60,7 +60,8 @@ report_ready(const struct instance_facts *facts, enum vmi_phase phase,
 							 : "Unknown";
 		c.reason = ready->reason;
 		c.message = ready->message;
-		since_us = ready->since_us;
+		if (ready->since_us != 0)
+			since_us = ready->since_us;
 	}
 	(void)condition_set(conds, &c, since_us);
 }
@@ -158,7 +159,9 @@ report_phase(const struct instance_facts *facts, enum vmi_phase phase,
 	const struct vmi *vmi = facts->vmi;
 	json_t *passages;
 
-	if (phase == vmi->phase)
+	/* Nor does everybody who writes a phase write down when. */
+	if (phase == vmi->phase &&
+	    (phase == VMI_UNSET || vmi->phase_since_us[phase] != 0))
 		return;
 	passages = json_array();
 	for (size_t i = VMI_PENDING; i < VMI_PHASE_COUNT; i++) {
@@ -172,7 +175,8 @@ report_phase(const struct instance_facts *facts, enum vmi_phase phase,
 			(void)json_array_append_new(
 				passages, passage((enum vmi_phase)i, us));
 	}
-	set_status(patch, "phase", json_string(vmi_phase_name(phase)));
+	if (phase != vmi->phase)
+		set_status(patch, "phase", json_string(vmi_phase_name(phase)));
 	set_status(patch, "phaseTransitionTimestamps", passages);
 }
 
@@ -188,7 +192,8 @@ active_pod(const struct vmi *vmi, const char *uid)
 
 /*
  * All pods that have a node, whether they have ended or not. Those without are
- * of no use to anybody who looks here, and would make one more write of each.
+ * of no use to anybody who looks here, and neither are those of instances that
+ * no node has; each would be one more write.
  */
 static void
 report_pods(const struct instance_facts *facts, json_t *patch)
@@ -296,7 +301,8 @@ instance_report(const struct instance_facts *facts,
 
 	report_phase(facts, report->phase, patch);
 	report_conds(facts, report, patch);
-	report_pods(facts, patch);
+	if (report->phase != VMI_PENDING && report->phase != VMI_SCHEDULING)
+		report_pods(facts, patch);
 	report_launcher(facts, report, patch);
 	report_qos(facts, patch);
 	if (facts->vmi->phase == VMI_SCHEDULING &&

@@ -126,7 +126,9 @@ test_readiness_is_that_of_the_guest_and_its_pod(void **state)
 }
 
 #define SAYS_ALL                                                              \
-	NODE_N1 "'activePods': {'p': 'n1'}, 'qosClass': 'Burstable', "        \
+	NODE_N1 "'phaseTransitionTimestamps': [{'phase': 'Running', "         \
+		"'phaseTransitionTimestamp': '1970-01-01T00:10:00Z'}], "      \
+		"'activePods': {'p': 'n1'}, 'qosClass': 'Burstable', "        \
 		"'launcherContainerImageVersion': 'launcher:1', "             \
 		"'conditions': [{'type': 'Synchronized', 'status': 'False', " \
 		"'reason': 'node'}, {'type': 'Ready', 'status': 'True', "     \

@@ -30,6 +30,7 @@ struct instance_visit {
 	struct instances *c;
 	const char *key; /* the worker's, until worker_end() */
 	char *ns, *name, *uid, *version;
+	enum vmi_phase phase; /* that it was seen in */
 	struct kube_call *call;
 	bool failed; /* to be tried again */
 	/* As the server had them, once confirmed. */
@@ -434,8 +435,9 @@ carry_out(struct instance_visit *visit, struct instance_decision *d)
 				 wait_us < 0 ? 0
 					     : (uint64_t)wait_us / 1000 + 1);
 	}
-	if (visit->patch != NULL || visit->create || visit->removal_count > 0)
-		log_info(ref_of(visit, ref), "%s, phase %s", d->rule,
+	if (visit->create || visit->removal_count > 0 ||
+	    d->phase != visit->phase)
+		log_info(ref_of(visit, ref), "%s: phase '%s'", d->rule,
 			 vmi_phase_name(d->phase));
 	next(visit);
 }
@@ -511,6 +513,7 @@ got(const struct kube_result *result, void *arg)
 	visit->vmi_json = json_incref(result->answer);
 	free(visit->version);
 	visit->version = xstrdup(visit->vmi->meta.version);
+	visit->phase = visit->vmi->phase;
 	selector = xasprintf(LABEL_CREATED_BY "=%s", visit->uid);
 	request.label_selector = selector;
 	visit->call = kube_send(world_client(visit->c->world), &request, listed,
@@ -576,6 +579,7 @@ instance_visit_start(struct instances *c, const char *key)
 	visit->name = xstrdup(vmi->meta.name);
 	visit->uid = xstrdup(vmi->meta.uid);
 	visit->version = xstrdup(vmi->meta.version);
+	visit->phase = vmi->phase;
 	if (d.confirm)
 		confirm(visit);
 	else

@@ -45,7 +45,7 @@ status_text(const struct cond *cond)
 
 /* The instance's, with its own time. */
 static void
-copy_cond(json_t *conds, const struct cond *cond)
+copy_cond(json_t *conds, const struct cond *cond, int64_t now_us)
 {
 	const struct condition c = {
 		.type = cond->type,
@@ -54,7 +54,8 @@ copy_cond(json_t *conds, const struct cond *cond)
 		.message = cond->message,
 	};
 
-	(void)condition_set(conds, &c, cond->since_us);
+	(void)condition_set(conds, &c,
+			    cond->since_us == 0 ? now_us : cond->since_us);
 }
 
 static void
@@ -74,7 +75,7 @@ report_ready(const struct machine_facts *facts, json_t *conds)
 	};
 
 	if (ready != NULL)
-		copy_cond(conds, ready);
+		copy_cond(conds, ready, facts->now_us);
 	else
 		(void)condition_set(conds, &c, facts->now_us);
 }
@@ -88,7 +89,7 @@ report_instances(const struct machine_facts *facts, json_t *conds)
 		return;
 	for (size_t i = 0; i < vmi->conds.len; i++) {
 		if (!is_own(vmi->conds.list[i].type))
-			copy_cond(conds, &vmi->conds.list[i]);
+			copy_cond(conds, &vmi->conds.list[i], facts->now_us);
 	}
 	for (size_t i = json_array_size(conds); i-- > 0;) {
 		const char *type = js_str_at(json_array_get(conds, i), "type");
