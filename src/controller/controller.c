@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "controller/evacuation/evacuation.h"
 #include "controller/instance/instance.h"
 #include "controller/machine/machine.h"
 #include "controller/migration/migrations.h"
@@ -34,6 +35,7 @@ struct part {
 		name##_free(part);                    \
 	}
 
+PART(evacuations)
 PART(instances)
 PART(machines)
 PART(migrations)
@@ -43,6 +45,7 @@ static const struct part parts[] = {
 	{ "migrations", migrations_make, migrations_end },
 	{ "instances", instances_make, instances_end },
 	{ "machines", machines_make, machines_end },
+	{ "evacuations", evacuations_make, evacuations_end },
 	{ NULL, NULL, NULL },
 };
 
