@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "handler/link.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "rpc/endpoint.h"
+#include "version.h"
+
+#define SOCKET_NAME "launcher-sock"
+#define US_PER_MS 1000U
+
+struct link {
+	struct link_config config;
+	char *pod_uid, *vmi_uid;
+	struct loop_timer *timer;
+	struct launch_client *client;
+	struct network_pod pod;
+	struct ucred peer;
+	enum link_state state;
+	char text[256];
+	bool has_status;
+	struct launch_status status;
+	/* The call that has no answer yet. */
+	launch_answer_fn fn;
+	void *arg;
+};
+
+static void
+set_state(struct link *link, enum link_state state, const char *text)
+{
+	bool same = link->state == state && str_equal(link->text, text);
+
+	link->state = state;
+	(void)snprintf(link->text, sizeof(link->text), "%s", text);
+	if (!same)
+		link->config.changed(link->config.arg);
+}
+
+/* The call that waits is answered, once. */
+static void
+answer(struct link *link, const struct launch_status *status,
+       const struct err *err)
+{
+	launch_answer_fn fn = link->fn;
+
+	link->fn = NULL;
+	if (fn != NULL)
+		fn(link->arg, status, err);
+}
+
+static void
+disconnect(struct link *link)
+{
+	launch_client_free(link->client);
+	link->client = NULL;
+	network_pod_close(&link->pod);
+	if (link->has_status)
+		launch_status_done(&link->status);
+	link->has_status = false;
+}
+
+static void
+try_later(struct link *link)
+{
+	loop_timer_start(link->timer, LINK_RETRY_MS * US_PER_MS);
+}
+
+/* The status is the launcher's own; a copy of it is kept. */
+static void
+keep_status(struct link *link, const struct launch_status *status)
+{
+	AUTO(js_unref) json_t *copy = launch_status_encode(status);
+	struct err err;
+
+	if (link->has_status)
+		launch_status_done(&link->status);
+	link->has_status = launch_status_decode(copy, &link->status, &err) == 0;
+}
+
+static void
+on_status(void *ctx, const struct launch_status *status)
+{
+	struct link *link = ctx;
+
+	if (!str_equal(status->vmi_uid, link->vmi_uid)) {
+		struct err err;
+
+		(void)err_set(&err, ERR_DENIED, "not the right launcher");
+		loop_timer_stop(link->timer);
+		disconnect(link);
+		answer(link, NULL, &err);
+		set_state(link, LINK_REFUSED,
+			  "the launcher is that of another machine");
+		return;
+	}
+	keep_status(link, status);
+	link->state = LINK_READY;
+	link->text[0] = '\0';
+	link->config.changed(link->config.arg);
+}
+
+static void
+first_status(void *arg, const struct launch_status *status,
+	     const struct err *err)
+{
+	if (err == NULL)
+		on_status(arg, status);
+}
+
+static void
+on_ready(void *ctx, const struct launch_versions *launcher)
+{
+	struct link *link = ctx;
+	struct err err;
+
+	(void)launcher;
+	if (launch_client_call(link->client, LAUNCH_STATUS, NULL, first_status,
+			       link, &err) == -1)
+		log_debug(NULL, "cannot ask a launcher, ignoring: %s",
+			  err.text);
+}
+
+static void
+on_ended(void *ctx, const struct err *err)
+{
+	struct link *link = ctx;
+	enum link_state state =
+		err->kind == ERR_REFUSED ? LINK_REFUSED : LINK_WAITING;
+	char text[sizeof(link->text)];
+
+	(void)snprintf(text, sizeof(text), "%s", err->text);
+	disconnect(link);
+	/* A launcher that speaks another protocol will not learn ours, but
+	 * another handler may come with an update. */
+	if (state == LINK_WAITING)
+		try_later(link);
+	set_state(link, state, text);
+}
+
+static int
+open_volume(const struct link *link, const char *volume, const char *name,
+	    int *ret_fd, struct err *err)
+{
+	AUTO(close_fd) int root = -1;
+	AUTO(free_ptr)
+	char *path = xasprintf("pods/%s/volumes/kubernetes.io~empty-dir/%s%s%s",
+			       link->pod_uid, volume, name != NULL ? "/" : "",
+			       name != NULL ? name : "");
+
+	if (path_open_dir(link->config.kubelet_root, &root, err) == -1)
+		return -1;
+	return path_open_at(root, path, O_PATH | O_DIRECTORY, 0, ret_fd, err);
+}
+
+int
+link_open_dir(const struct link *link, const char *volume, const char *name,
+	      int *ret_fd, struct err *err)
+{
+	return open_volume(link, volume, name, ret_fd, err);
+}
+
+/* Whoever listens there has to be in a pod, or it is nobody to talk to. */
+static int
+connect_launcher(struct link *link, int *ret_fd, struct err *err)
+{
+	AUTO(close_fd) int dir = -1, fd = -1;
+	socklen_t len = sizeof(link->peer);
+
+	if (open_volume(link, LINK_SOCKETS, NULL, &dir, err) == -1 ||
+	    endpoint_connect(dir, SOCKET_NAME, &fd, err) == -1)
+		return -1;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &link->peer, &len) == -1)
+		return err_errno(err, "cannot see who the launcher is");
+	if (network_pod_open(link->peer.pid, &link->pod, err) == -1)
+		return -1;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+static void
+try_connect(void *arg)
+{
+	struct link *link = arg;
+	struct launch_client_config config = {
+		.loop = link->config.loop,
+		.program = "ferry-handler",
+		.version = FERRY_VERSION,
+		.ready = on_ready,
+		.status = on_status,
+		.ended = on_ended,
+		.ctx = link,
+	};
+	struct err err;
+	int fd = -1;
+
+	if (connect_launcher(link, &fd, &err) == 0) {
+		link->client = launch_client_new(&config, fd);
+		return;
+	}
+	try_later(link);
+	set_state(link, LINK_WAITING, err.text);
+}
+
+struct link *
+link_new(const struct link_config *config)
+{
+	struct link *link = xmalloc0(sizeof(*link));
+
+	link->config = *config;
+	link->pod_uid = xstrdup(config->pod_uid);
+	link->vmi_uid = xstrdup(config->vmi_uid);
+	link->state = LINK_WAITING;
+	link->pod = NETWORK_POD_INIT;
+	link->timer = loop_timer_new(config->loop, try_connect, link);
+	loop_timer_start(link->timer, 0);
+	return link;
+}
+
+void
+link_free(struct link *link)
+{
+	if (link == NULL)
+		return;
+	disconnect(link);
+	loop_timer_free(link->timer);
+	free(link->pod_uid);
+	free(link->vmi_uid);
+	free(link);
+}
+
+enum link_state
+link_state(const struct link *link)
+{
+	return link->state;
+}
+
+const char *
+link_text(const struct link *link)
+{
+	return link->text;
+}
+
+const struct launch_status *
+link_status(const struct link *link)
+{
+	return link->state == LINK_READY && link->has_status ? &link->status
+							     : NULL;
+}
+
+const struct network_pod *
+link_pod(const struct link *link)
+{
+	return &link->pod;
+}
+
+uid_t
+link_uid(const struct link *link)
+{
+	return link->peer.uid;
+}
+
+gid_t
+link_gid(const struct link *link)
+{
+	return link->peer.gid;
+}
+
+static void
+answered(void *arg, const struct launch_status *status, const struct err *err)
+{
+	struct link *link = arg;
+
+	if (status != NULL)
+		keep_status(link, status);
+	answer(link, status, err);
+}
+
+int
+link_call(struct link *link, enum launch_method method, json_t *params,
+	  launch_answer_fn fn, void *arg, struct err *err)
+{
+	assert(link->fn == NULL);
+	if (link->client == NULL || link->state != LINK_READY)
+		return err_set(err, ERR_UNAVAILABLE,
+			       "the launcher does not answer");
+	if (launch_client_call(link->client, method, params, answered, link,
+			       err) == -1)
+		return -1;
+	link->fn = fn;
+	link->arg = arg;
+	return 0;
+}

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "handler/machine.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kinds.h"
+#include "api/names.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/jsat.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "handler/claims.h"
+#include "handler/handler.h"
+#include "handler/host.h"
+#include "handler/link.h"
+#include "kube/events.h"
+#include "kube/obj.h"
+#include "meta/time.h"
+
+#define US_PER_MS 1000
+/* How long what was found out about claims is believed. */
+#define JUDGEMENT_US (INT64_C(60) * 1000000)
+
+/* Of a listener that runs, for a migration that nobody remembers. */
+static const char unknown[] = "?";
+
+struct machine *
+machine_new(struct handler *handler, const char *key)
+{
+	struct machine *m = xmalloc0(sizeof(*m));
+	char buf[KUBE_KEY_MAX];
+	const char *ns, *name;
+
+	(void)kube_key_split(key, buf, &ns, &name);
+	m->handler = handler;
+	m->key = xstrdup(key);
+	m->ns = xstrdup(ns);
+	m->name = xstrdup(name);
+	m->uid = xstrdup("");
+	m->pod_uid = xstrdup("");
+	m->finalized = xstrdup("");
+	m->pause_id = xstrdup("");
+	m->pause_failure = xstrdup("");
+	for (size_t i = 0; i < PROXY_SIDE_COUNT; i++)
+		m->listens_for[i] = xstrdup("");
+	return m;
+}
+
+static void
+set_text(char **text, const char *value)
+{
+	char *copy = xstrdup(value);
+
+	free(*text);
+	*text = copy;
+}
+
+static void
+forget_pod(struct machine *m)
+{
+	link_free(m->link);
+	m->link = NULL;
+	json_decref(m->interfaces);
+	m->interfaces = NULL;
+	network_result_free(m->network);
+	m->network = NULL;
+	set_text(&m->pod_uid, "");
+}
+
+static void
+forget_newer(struct machine *m)
+{
+	vmi_free(m->newer_vmi);
+	m->newer_vmi = NULL;
+	json_decref(m->newer);
+	m->newer = NULL;
+}
+
+void
+machine_free(struct machine *m)
+{
+	if (m == NULL)
+		return;
+	kube_cancel(m->call);
+	claims_free(m->claims);
+	forget_pod(m);
+	forget_newer(m);
+	decision_done(&m->decision);
+	json_decref(m->target_result);
+	for (size_t i = 0; i < PROXY_SIDE_COUNT; i++)
+		free(m->listens_for[i]);
+	free(m->finalized);
+	free(m->pause_id);
+	free(m->pause_failure);
+	free(m->pod_uid);
+	free(m->uid);
+	free(m->ns);
+	free(m->name);
+	free(m->key);
+	free(m);
+}
+
+const struct vmi *
+machine_vmi(const struct machine *m)
+{
+	const struct seen_vmi *seen = handler_vmi(m->handler, m->key);
+
+	if (m->newer_vmi != NULL)
+		return m->newer_vmi;
+	return seen == NULL ? NULL : seen->vmi;
+}
+
+const json_t *
+machine_object(const struct machine *m)
+{
+	const struct seen_vmi *seen = handler_vmi(m->handler, m->key);
+
+	if (m->newer_vmi != NULL)
+		return m->newer;
+	return seen == NULL || seen->vmi == NULL ? NULL : seen->object;
+}
+
+/* Versions are numbers that grow wherever Ferry runs; where they are not, each
+ * one that is seen counts as newer, which costs a conflict at most. */
+void
+machine_seen(struct machine *m, const char *version)
+{
+	uint64_t seen, own;
+	struct err err;
+
+	if (m->newer == NULL)
+		return;
+	if (str_to_u64(version, "", 0, UINT64_MAX, &seen, &err) == 0 &&
+	    str_to_u64(obj_version(m->newer), "", 0, UINT64_MAX, &own, &err) ==
+		    0 &&
+	    seen < own)
+		return;
+	forget_newer(m);
+}
+
+static void
+keep_newer(struct machine *m, json_t *object)
+{
+	struct err err;
+
+	forget_newer(m);
+	m->newer_vmi = vmi_decode(object, &err);
+	if (m->newer_vmi == NULL) {
+		log_warning(NULL, "machine %s, ignoring: %s", m->key, err.text);
+		return;
+	}
+	m->newer = json_incref(object);
+}
+
+bool
+machine_is_idle(const struct machine *m)
+{
+	if (m->busy || handler_vmi(m->handler, m->key) != NULL ||
+	    handler_pod(m->handler, m->key) != NULL)
+		return false;
+	return m->listens_for[PROXY_SOURCE][0] == '\0' &&
+	       m->listens_for[PROXY_TARGET][0] == '\0';
+}
+
+void
+machine_proxy_changed(struct machine *m)
+{
+	const struct proxyctl *ctl = handler_proxy(m->handler);
+
+	for (int i = 0; i < PROXY_SIDE_COUNT; i++) {
+		bool runs = proxyctl_has(ctl, (enum proxy_side)i, m->uid);
+
+		if (!runs)
+			set_text(&m->listens_for[i], "");
+		else if (m->listens_for[i][0] == '\0')
+			set_text(&m->listens_for[i], unknown);
+	}
+}
+
+static void
+link_changed(void *arg)
+{
+	struct machine *m = arg;
+
+	handler_poke(m->handler, m->key, 0);
+}
+
+/* The link leads to the pod that there is now. */
+static void
+follow_pod(struct machine *m, const struct pod *pod)
+{
+	bool wanted = pod != NULL && !pod_is_down(pod);
+	struct link_config config = {
+		.loop = handler_options(m->handler)->loop,
+		.kubelet_root = handler_options(m->handler)->kubelet_root,
+		.changed = link_changed,
+		.arg = m,
+	};
+
+	if (wanted && str_equal(pod->meta.uid, m->pod_uid))
+		return;
+	if (m->link != NULL || m->pod_uid[0] != '\0')
+		forget_pod(m);
+	if (!wanted)
+		return;
+	set_text(&m->pod_uid, pod->meta.uid);
+	config.pod_uid = pod->meta.uid;
+	config.vmi_uid = pod->vmi_uid;
+	m->link = link_new(&config);
+}
+
+/* Another machine of the same name: nothing that is known is of it. */
+static void
+follow_uid(struct machine *m, const struct vmi *vmi)
+{
+	if (vmi == NULL || str_equal(vmi->meta.uid, m->uid))
+		return;
+	set_text(&m->uid, vmi->meta.uid);
+	m->judged = false;
+	set_text(&m->finalized, "");
+	machine_proxy_changed(m);
+}
+
+static const char *
+pause_failure(const struct machine *m, const json_t *object)
+{
+	const char *id = object == NULL
+				 ? NULL
+				 : obj_annotation(object, ANNOTATION_PAUSE_ID);
+
+	return id != NULL && str_equal(id, m->pause_id) ? m->pause_failure : "";
+}
+
+static struct facts
+gather(const struct machine *m, const struct pod *pod)
+{
+	const struct handler_options *options = handler_options(m->handler);
+	const json_t *object = machine_object(m);
+
+	return (struct facts){
+		.now_us = time_now_us(),
+		.node = options->node,
+		.vmi = machine_vmi(m),
+		.object = object,
+		.pod = pod,
+		.link = m->link == NULL ? LINK_NONE : link_state(m->link),
+		.link_text = m->link == NULL ? "" : link_text(m->link),
+		.status = m->link == NULL ? NULL : link_status(m->link),
+		.interfaces = m->interfaces,
+		.migratable = m->judged ? &m->migratable : NULL,
+		.selinux_context = host_selinux_context(),
+		.source = { m->listens_for[PROXY_SOURCE], "", NULL },
+		.target = { m->listens_for[PROXY_TARGET],
+			    js_str_at(m->target_result, "address"),
+			    js_obj_at(m->target_result, "ports") },
+		.finalized = m->finalized,
+		.pause_failure = pause_failure(m, object),
+	};
+}
+
+static void
+end_look(struct machine *m, bool failed)
+{
+	m->busy = false;
+	decision_done(&m->decision);
+	handler_looked(m->handler, m->key, failed);
+}
+
+static void
+emit(struct machine *m)
+{
+	const struct vmi *vmi = machine_vmi(m);
+	struct events_ref ref = {
+		.api_version = "kubevirt.io/v1",
+		.kind = api_vmis.kind,
+		.ns = m->ns,
+		.name = m->name,
+		.uid = m->uid,
+	};
+
+	if (vmi == NULL)
+		return;
+	for (size_t i = 0; i < m->decision.event_count; i++) {
+		const struct decision_event *event = &m->decision.events[i];
+
+		events_emit(handler_events(m->handler), &ref,
+			    event->warning ? "Warning" : "Normal",
+			    event->reason, "%s", event->text);
+	}
+}
+
+static void
+complain(struct machine *m, const char *text)
+{
+	struct events_ref ref = {
+		.api_version = "kubevirt.io/v1",
+		.kind = api_vmis.kind,
+		.ns = m->ns,
+		.name = m->name,
+		.uid = m->uid,
+	};
+
+	log_warning(NULL, "machine %s: %s (%s): %s", m->key,
+		    step_name(m->decision.step), m->decision.rule, text);
+	if (machine_vmi(m) != NULL)
+		events_emit(handler_events(m->handler), &ref, "Warning",
+			    "SyncFailed", "%s", text);
+}
+
+static void
+patched(const struct kube_result *result, void *arg)
+{
+	struct machine *m = arg;
+	bool failed = result->status->code != 0;
+
+	m->call = NULL;
+	if (!failed && result->answer != NULL) {
+		keep_newer(m, result->answer);
+		emit(m);
+		handler_poke(m->handler, m->key, 0);
+	} else if (failed && !kube_is_not_found(result)) {
+		log_info(NULL, "machine %s: cannot write (%s), trying on: %s",
+			 m->key, m->decision.rule, result->status->message);
+	}
+	end_look(m, failed);
+}
+
+static bool
+write_wishes(struct machine *m)
+{
+	AUTO(js_unref)
+	json_t *patch = wishes_patch(&m->decision.wishes, machine_object(m));
+	struct kube_request request = {
+		.verb = KUBE_PATCH_JSON,
+		.resource = &api_vmis,
+		.ns = m->ns,
+		.name = m->name,
+		.body = patch,
+		.urgent = true,
+	};
+
+	if (patch == NULL)
+		return false;
+	m->call = kube_send(handler_client(m->handler), &request, patched, m);
+	return true;
+}
+
+void
+machine_step_done(struct machine *m, const struct err *err)
+{
+	if (err != NULL) {
+		complain(m, err->text);
+		if (m->decision.step == STEP_PAUSE ||
+		    m->decision.step == STEP_UNPAUSE) {
+			const char *id = obj_annotation(machine_object(m),
+							ANNOTATION_PAUSE_ID);
+
+			set_text(&m->pause_id, id == NULL ? "" : id);
+			set_text(&m->pause_failure, err->text);
+		}
+	} else {
+		emit(m);
+		handler_poke(m->handler, m->key, 0);
+	}
+	end_look(m, err != NULL);
+}
+
+static void
+carry_out(struct machine *m, const struct facts *f)
+{
+	struct decision *d = &m->decision;
+
+	decide(f, d);
+	if (m->decision.step != STEP_NONE || d->wishes.count > 0)
+		log_debug(NULL, "machine %s: %s, %s", m->key, d->rule,
+			  step_name(d->step));
+	if (d->wishes.count > 0 && write_wishes(m))
+		return;
+	if (d->step != STEP_NONE) {
+		machine_step(m);
+		return;
+	}
+	if (d->again_us != DECISION_NEVER) {
+		int64_t delay = d->again_us - f->now_us;
+
+		handler_poke(m->handler, m->key,
+			     delay > 0 ? (uint64_t)delay / US_PER_MS + 1 : 0);
+	}
+	end_look(m, false);
+}
+
+static void
+decide_now(struct machine *m)
+{
+	const struct pod *pod = handler_pod(m->handler, m->key);
+	struct facts f = gather(m, pod);
+
+	carry_out(m, &f);
+}
+
+static void
+judge(struct machine *m, const struct vmi *vmi)
+{
+	claims_judge(m->claims, vmi,
+		     host_model(handler_host(m->handler))[0] != '\0',
+		     &m->migratable);
+	claims_free(m->claims);
+	m->claims = NULL;
+	m->judged = true;
+	m->judged_us = time_now_us();
+	decide_now(m);
+}
+
+static void
+claims_known(void *arg)
+{
+	struct machine *m = arg;
+	const struct vmi *vmi = machine_vmi(m);
+
+	if (vmi != NULL) {
+		judge(m, vmi);
+		return;
+	}
+	claims_free(m->claims);
+	m->claims = NULL;
+	handler_poke(m->handler, m->key, 0);
+	end_look(m, false);
+}
+
+/* A machine that runs here is looked at anew from time to time: its claims may
+ * have changed. */
+static bool
+needs_judgement(const struct machine *m)
+{
+	const struct vmi *vmi = machine_vmi(m);
+
+	if (vmi == NULL || vmi_is_final(vmi) ||
+	    !str_equal(vmi->node, handler_options(m->handler)->node))
+		return false;
+	return !m->judged || time_now_us() > m->judged_us + JUDGEMENT_US;
+}
+
+/* Whether the machine is really gone, and not only on its way elsewhere. */
+static void
+fetched(const struct kube_result *result, void *arg)
+{
+	struct machine *m = arg;
+
+	m->call = NULL;
+	if (kube_is_not_found(result)) {
+		m->gone = true;
+	} else if (result->answer != NULL) {
+		keep_newer(m, result->answer);
+		/* Another of the same name is not this one. */
+		if (m->newer_vmi != NULL && m->uid[0] != '\0' &&
+		    !str_equal(m->newer_vmi->meta.uid, m->uid)) {
+			forget_newer(m);
+			m->gone = true;
+		}
+	} else {
+		end_look(m, true);
+		return;
+	}
+	decide_now(m);
+}
+
+static void
+fetch(struct machine *m)
+{
+	struct kube_request request = {
+		.verb = KUBE_GET,
+		.resource = &api_vmis,
+		.ns = m->ns,
+		.name = m->name,
+	};
+
+	m->call = kube_send(handler_client(m->handler), &request, fetched, m);
+}
+
+void
+machine_look(struct machine *m)
+{
+	const struct pod *pod = handler_pod(m->handler, m->key);
+	const struct vmi *vmi;
+
+	m->busy = true;
+	/* What is not followed any more is asked for each time. */
+	if (handler_vmi(m->handler, m->key) == NULL)
+		forget_newer(m);
+	vmi = machine_vmi(m);
+	follow_uid(m, vmi);
+	if (m->uid[0] == '\0' && pod != NULL)
+		set_text(&m->uid, pod->vmi_uid);
+	follow_pod(m, pod);
+	if (vmi == NULL && !m->gone) {
+		fetch(m);
+		return;
+	}
+	if (vmi != NULL)
+		m->gone = false;
+	if (!needs_judgement(m))
+		decide_now(m);
+	else if (claims_are_needed(vmi))
+		m->claims = claims_ask(handler_client(m->handler), vmi,
+				       claims_known, m);
+	else
+		judge(m, vmi);
+}

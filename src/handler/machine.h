@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HANDLER_MACHINE_H
+#define HANDLER_MACHINE_H
+
+/*
+ * machine - what a handler remembers of one machine between two looks at it.
+ *
+ * Nothing of it is needed to go on: a handler that starts anew finds it out
+ * again. machine.c gathers facts and carries decisions out, steps.c has the
+ * single steps, claims.c asks for the machine's claims.
+ *
+ * Threading: only from the loop's thread.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "handler/decide.h"
+#include "handler/migratable.h"
+#include "handler/proxyctl.h"
+#include "kube/client.h"
+
+struct claims;
+struct handler;
+struct link;
+struct machine;
+struct network_result;
+
+struct machine {
+	struct map_node node; /* of the handler's */
+	struct handler *handler;
+	char *key; /* "ns/name" */
+	char *ns, *name;
+	char *uid; /* of the VMI that was seen last; "" */
+
+	struct link *link; /* NULL: no pod */
+	char *pod_uid;     /* that it leads to; "" */
+	json_t *interfaces;
+	struct network_result *network;
+
+	struct migratable migratable;
+	bool judged;
+	int64_t judged_us;
+	struct claims *claims; /* being asked for */
+
+	/* Migrations that the listeners were started for. */
+	char *listens_for[PROXY_SIDE_COUNT];
+	json_t *target_result;
+	char *finalized;
+	char *pause_id, *pause_failure; /* the request that failed, and why */
+
+	/* The object as this handler has written it, until it is seen so. */
+	struct vmi *newer_vmi;
+	json_t *newer;
+	/* The machine was asked for, and is not there. */
+	bool gone;
+
+	bool busy; /* a look at it is under way */
+	struct decision decision;
+	struct kube_call *call;
+};
+
+struct machine *machine_new(struct handler *handler, const char *key);
+void machine_free(struct machine *m);
+
+/* Looks at it; ends with handler_looked(). Not while it is busy. */
+void machine_look(struct machine *m);
+/* Its object has been seen in this version. */
+void machine_seen(struct machine *m, const char *version);
+/* Nothing is left of it here that would need it. */
+bool machine_is_idle(const struct machine *m);
+/* ferry-proxy has told what runs. */
+void machine_proxy_changed(struct machine *m);
+
+/* The object to go by; NULL for none. */
+const struct vmi *machine_vmi(const struct machine *m);
+const json_t *machine_object(const struct machine *m);
+
+/* steps.c: does m->decision.step, and calls machine_step_done() once. */
+void machine_step(struct machine *m);
+void machine_step_done(struct machine *m, const struct err *err);
+
+#endif

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The single steps of decision.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/jsat.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "handler/handler.h"
+#include "handler/link.h"
+#include "handler/machine.h"
+#include "meta/quantity.h"
+
+/* Below the pod's public volume; see docs/rendering.md. */
+#define SOCKET_DIR "migrationproxy"
+#define SOCKET_DIR_MODE 0750
+#define LIBVIRT_SOCKET "libvirt-sock"
+#define ANY_IPV4 "0.0.0.0"
+#define ANY_IPV6 "::"
+
+/* Connections for memory, as KubeVirt has it. */
+#define PARALLEL 8
+
+static const json_t *
+configuration(const struct machine *m)
+{
+	return js_obj_at(machine_object(m),
+			 "status.migrationState.migrationConfiguration");
+}
+
+static void
+answered(void *arg, const struct launch_status *status, const struct err *err)
+{
+	(void)status;
+	machine_step_done(arg, err);
+}
+
+/* Takes params. */
+static void
+call(struct machine *m, enum launch_method method, json_t *params)
+{
+	struct err err;
+	int result = -1;
+
+	if (m->link == NULL)
+		(void)err_set(&err, ERR_UNAVAILABLE, "there is no launcher");
+	else
+		result = link_call(m->link, method, params, answered, m, &err);
+	json_decref(params);
+	if (result == -1)
+		machine_step_done(m, &err);
+}
+
+static void
+call_uid(struct machine *m, enum launch_method method)
+{
+	call(m, method, launch_uid_encode(machine_vmi(m)->migration->uid));
+}
+
+/* What status.interfaces says; a new reference. The address in the pod's
+ * network is the pod's, however the guest sees it. */
+static json_t *
+interfaces_json(const struct machine *m)
+{
+	const struct pod *pod = handler_pod(m->handler, m->key);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < m->network->count; i++) {
+		const struct network_interface *in = &m->network->interfaces[i];
+		json_t *item =
+			json_pack("{s:s, s:s, s:s, s:i}", "name", in->name,
+				  "mac", in->mac, "infoSource", "domain",
+				  "queueCount", (int)in->queues);
+
+		if (str_equal(in->tap, "tap0") && pod != NULL &&
+		    pod->ip[0] != '\0') {
+			json_object_set_new(item, "ipAddress",
+					    json_string(pod->ip));
+			json_object_set_new(item, "ipAddresses",
+					    json_pack("[s]", pod->ip));
+		}
+		json_array_append_new(list, item);
+	}
+	return list;
+}
+
+static int
+set_up_network(struct machine *m, struct err *err)
+{
+	AUTO(close_fd) int cache = -1;
+	struct network_request request = {
+		.pod = link_pod(m->link),
+		.pod_uid = m->pod_uid,
+		.vmi = machine_object(m),
+		.tap_uid = link_uid(m->link),
+		.tap_gid = link_gid(m->link),
+		.dnsmasq = handler_options(m->handler)->dnsmasq,
+	};
+	struct network_result *result;
+
+	if (link_open_dir(m->link, LINK_PRIVATE, NULL, &cache, err) == -1)
+		return -1;
+	request.cache_fd = cache;
+	if (network_setup(&request, &result, err) == -1)
+		return -1;
+	network_result_free(m->network);
+	m->network = result;
+	json_decref(m->interfaces);
+	m->interfaces = interfaces_json(m);
+	if (result->mended[0] != '\0')
+		decision_emit(&m->decision, true, NETWORK_EVENT_MENDED, "%s",
+			      result->mended);
+	return 0;
+}
+
+static void
+step_network(struct machine *m)
+{
+	struct err err;
+
+	if (set_up_network(m, &err) == -1)
+		machine_step_done(m, &err);
+	else
+		machine_step_done(m, NULL);
+}
+
+/* Borrows the texts of the network's result. */
+static struct launch_interfaces
+launch_interfaces(const struct machine *m)
+{
+	struct launch_interfaces list = { 0 };
+
+	list.count = m->network->count;
+	list.items = xcalloc(list.count + 1, sizeof(*list.items));
+	for (size_t i = 0; i < list.count; i++) {
+		struct network_interface *in = &m->network->interfaces[i];
+
+		list.items[i] = (struct launch_interface){
+			.name = xstrdup(in->name),
+			.tap = xstrdup(in->tap),
+			.mac = xstrdup(in->mac),
+			.model = xstrdup(""),
+			.mtu = in->mtu,
+		};
+	}
+	return list;
+}
+
+static void
+step_sync(struct machine *m)
+{
+	struct launch_sync sync = {
+		.vmi = (json_t *)(uintptr_t)machine_object(m),
+		.interfaces = launch_interfaces(m),
+	};
+	json_t *params = launch_sync_encode(&sync);
+
+	launch_interfaces_done(&sync.interfaces);
+	call(m, LAUNCH_SYNC, params);
+}
+
+static void
+step_prepare(struct machine *m)
+{
+	struct launch_prepare prepare = {
+		.vmi = (json_t *)(uintptr_t)machine_object(m),
+		.migration_uid = machine_vmi(m)->migration->uid,
+		.interfaces = launch_interfaces(m),
+	};
+	json_t *params = launch_prepare_encode(&prepare);
+
+	launch_interfaces_done(&prepare.interfaces);
+	call(m, LAUNCH_PREPARE, params);
+}
+
+/* Parallel connections and post-copy together lose the machine with the QEMU
+ * of these years, and threads for them must not eat up the guest's CPUs. */
+static uint32_t
+parallel(const struct machine *m)
+{
+	const struct vmi *vmi = machine_vmi(m);
+
+	if (vmi->cpu_limited || vmi->dedicated_cpus ||
+	    js_bool_at(configuration(m), "allowPostCopy", false))
+		return 0;
+	return PARALLEL;
+}
+
+static void
+step_migrate(struct machine *m)
+{
+	struct launch_migrate migrate = {
+		.vmi = (json_t *)(uintptr_t)machine_object(m),
+		.migration_uid = machine_vmi(m)->migration->uid,
+		.configuration = (json_t *)(uintptr_t)configuration(m),
+		.block = machine_vmi(m)->block_migration,
+		.parallel = parallel(m),
+	};
+
+	call(m, LAUNCH_MIGRATE, launch_migrate_encode(&migrate));
+}
+
+static void
+step_cancel(struct machine *m)
+{
+	call_uid(m, LAUNCH_CANCEL);
+}
+
+static void
+step_recover(struct machine *m)
+{
+	call_uid(m, LAUNCH_RECOVER);
+}
+
+static void
+finalized(void *arg, const struct launch_status *status, const struct err *err)
+{
+	struct machine *m = arg;
+	const struct vmi *vmi = machine_vmi(m);
+
+	(void)status;
+	if (err == NULL && vmi != NULL && vmi->migration != NULL) {
+		free(m->finalized);
+		m->finalized = xstrdup(vmi->migration->uid);
+	}
+	machine_step_done(m, err);
+}
+
+static void
+step_finalize(struct machine *m)
+{
+	AUTO(js_unref)
+	json_t *params = launch_uid_encode(machine_vmi(m)->migration->uid);
+	struct err err;
+
+	if (link_call(m->link, LAUNCH_FINALIZE, params, finalized, m, &err) ==
+	    -1)
+		machine_step_done(m, &err);
+}
+
+/* The directory of the sockets, the launcher's; made where it is missing. */
+static int
+open_sockets(const struct machine *m, int *ret_fd, struct err *err)
+{
+	AUTO(close_fd) int public = -1;
+
+	if (link_open_dir(m->link, LINK_PUBLIC, NULL, &public, err) == -1)
+		return -1;
+	if (mkdirat(public, SOCKET_DIR, SOCKET_DIR_MODE) == 0) {
+		if (fchownat(public, SOCKET_DIR, link_uid(m->link),
+			     link_gid(m->link), AT_SYMLINK_NOFOLLOW) == -1)
+			return err_errno(err, "cannot give away '%s'",
+					 SOCKET_DIR);
+	} else if (errno != EEXIST) {
+		return err_errno(err, "cannot make '%s'", SOCKET_DIR);
+	}
+	return link_open_dir(m->link, LINK_PUBLIC, SOCKET_DIR, ret_fd, err);
+}
+
+/* What both sides are told. A new reference. */
+static json_t *
+common_params(const struct machine *m, const char *peer)
+{
+	const json_t *config = configuration(m);
+	json_t *params = json_pack("{s:s, s:s, s:i}", "key", m->uid, "peer",
+				   peer, "dirFd", 0);
+	const char *bandwidth = js_str_at(config, "bandwidthPerMigration");
+	struct quantity q;
+	struct err err;
+
+	if (js_bool_at(config, "disableTLS", false))
+		json_object_set_new(params, "plain", json_true());
+	if (bandwidth[0] != '\0' && quantity_parse(bandwidth, &q, &err) == 0 &&
+	    quantity_sign(&q) > 0)
+		json_object_set_new(params, "bandwidth",
+				    json_integer(quantity_value(&q)));
+	return params;
+}
+
+static void
+remember_listener(struct machine *m, enum proxy_side side, const char *uid)
+{
+	free(m->listens_for[side]);
+	m->listens_for[side] = xstrdup(uid);
+}
+
+/* An address that is none in particular is no help to the source. */
+static int
+keep_target(struct machine *m, const json_t *result, struct err *err)
+{
+	const char *address = js_str_at(result, "address");
+	const char *own = handler_options(m->handler)->address;
+
+	if (str_equal(address, ANY_IPV4) || str_equal(address, ANY_IPV6)) {
+		if (own == NULL)
+			return err_set(err, ERR_INVALID,
+				       "ferry-proxy listens on every address; "
+				       "say which one others reach it by "
+				       "(--address, or its --bind)");
+		address = own;
+	}
+	json_decref(m->target_result);
+	m->target_result = json_pack("{s:s, s:O}", "address", address, "ports",
+				     js_obj_at(result, "ports"));
+	return 0;
+}
+
+static void
+target_listens(void *arg, const json_t *result, const struct err *failure)
+{
+	struct machine *m = arg;
+	const struct vmi *vmi = machine_vmi(m);
+	struct err err;
+
+	if (failure == NULL && js_obj_at(result, "ports") != NULL &&
+	    keep_target(m, result, &err) == -1)
+		failure = &err;
+	if (failure == NULL && vmi != NULL && vmi->migration != NULL)
+		remember_listener(m, PROXY_TARGET, vmi->migration->uid);
+	machine_step_done(m, failure);
+}
+
+static void
+step_listen_target(struct machine *m)
+{
+	const struct vmi *vmi = machine_vmi(m);
+	AUTO(close_fd) int sockets = -1;
+	AUTO(close_fd) int libvirt = -1;
+	AUTO(js_unref)
+	json_t *params = common_params(m, vmi->migration->source_node);
+	struct err err;
+
+	json_object_set_new(params, "controlSocket",
+			    json_string(LIBVIRT_SOCKET));
+	json_object_set_new(params, "controlDirFd", json_integer(1));
+	if (vmi->block_migration)
+		json_object_set_new(params, "block", json_true());
+	if (open_sockets(m, &sockets, &err) == -1 ||
+	    link_open_dir(m->link, LINK_LIBVIRT, NULL, &libvirt, &err) == -1 ||
+	    proxyctl_start(handler_proxy(m->handler),
+			   &(struct proxyctl_start){
+				   .side = PROXY_TARGET,
+				   .params = params,
+				   .fds = (int[]){ sockets, libvirt },
+				   .fd_count = 2,
+			   },
+			   target_listens, m, &err) == -1)
+		machine_step_done(m, &err);
+}
+
+static void
+source_listens(void *arg, const json_t *result, const struct err *failure)
+{
+	struct machine *m = arg;
+	const struct vmi *vmi = machine_vmi(m);
+
+	(void)result;
+	if (failure == NULL && vmi != NULL && vmi->migration != NULL)
+		remember_listener(m, PROXY_SOURCE, vmi->migration->uid);
+	machine_step_done(m, failure);
+}
+
+static void
+step_listen_source(struct machine *m)
+{
+	const struct vmi *vmi = machine_vmi(m);
+	const json_t *state =
+		js_obj_at(machine_object(m), "status.migrationState");
+	AUTO(close_fd) int sockets = -1;
+	AUTO(js_unref)
+	json_t *params = common_params(m, vmi->migration->target_node);
+	struct err err;
+
+	json_object_set_new(params, "address",
+			    json_string(vmi->migration->target_address));
+	json_object_set_new(params, "ports",
+			    json_deep_copy(js_obj_at(
+				    state, "targetDirectMigrationNodePorts")));
+	json_object_set_new(params, "owner",
+			    json_pack("{s:I, s:I}", "uid",
+				      (json_int_t)link_uid(m->link), "gid",
+				      (json_int_t)link_gid(m->link)));
+	if (open_sockets(m, &sockets, &err) == -1 ||
+	    proxyctl_start(handler_proxy(m->handler),
+			   &(struct proxyctl_start){
+				   .side = PROXY_SOURCE,
+				   .params = params,
+				   .fds = &sockets,
+				   .fd_count = 1,
+			   },
+			   source_listens, m, &err) == -1)
+		machine_step_done(m, &err);
+}
+
+static void
+source_stopped(void *arg, const json_t *result, const struct err *err)
+{
+	struct machine *m = arg;
+
+	(void)result;
+	if (err == NULL)
+		remember_listener(m, PROXY_SOURCE, "");
+	machine_step_done(m, err);
+}
+
+static void
+target_stopped(void *arg, const json_t *result, const struct err *err)
+{
+	struct machine *m = arg;
+
+	(void)result;
+	if (err == NULL)
+		remember_listener(m, PROXY_TARGET, "");
+	machine_step_done(m, err);
+}
+
+static void
+step_stop_source(struct machine *m)
+{
+	struct err err;
+
+	if (proxyctl_stop(handler_proxy(m->handler), PROXY_SOURCE, m->uid,
+			  source_stopped, m, &err) == -1)
+		machine_step_done(m, &err);
+}
+
+static void
+step_stop_target(struct machine *m)
+{
+	struct err err;
+
+	if (proxyctl_stop(handler_proxy(m->handler), PROXY_TARGET, m->uid,
+			  target_stopped, m, &err) == -1)
+		machine_step_done(m, &err);
+}
+
+static void
+step_cleanup(struct machine *m)
+{
+	call(m, LAUNCH_CLEANUP, NULL);
+}
+
+static void
+step_pause(struct machine *m)
+{
+	call(m, LAUNCH_PAUSE, NULL);
+}
+
+static void
+step_unpause(struct machine *m)
+{
+	call(m, LAUNCH_UNPAUSE, NULL);
+}
+
+static void
+step_shutdown(struct machine *m)
+{
+	call(m, LAUNCH_SHUTDOWN, launch_grace_encode(m->decision.grace_s));
+}
+
+static void
+step_kill(struct machine *m)
+{
+	call(m, LAUNCH_KILL, NULL);
+}
+
+void
+machine_step(struct machine *m)
+{
+	static void (*const steps[STEP_COUNT])(struct machine * m) = {
+		[STEP_NETWORK] = step_network,
+		[STEP_SYNC] = step_sync,
+		[STEP_PREPARE] = step_prepare,
+		[STEP_LISTEN_TARGET] = step_listen_target,
+		[STEP_LISTEN_SOURCE] = step_listen_source,
+		[STEP_MIGRATE] = step_migrate,
+		[STEP_CANCEL] = step_cancel,
+		[STEP_RECOVER] = step_recover,
+		[STEP_FINALIZE] = step_finalize,
+		[STEP_STOP_SOURCE] = step_stop_source,
+		[STEP_STOP_TARGET] = step_stop_target,
+		[STEP_CLEANUP] = step_cleanup,
+		[STEP_PAUSE] = step_pause,
+		[STEP_UNPAUSE] = step_unpause,
+		[STEP_SHUTDOWN] = step_shutdown,
+		[STEP_KILL] = step_kill,
+	};
+
+	steps[m->decision.step](m);
+}
