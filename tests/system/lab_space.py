@@ -53,6 +53,17 @@ def _setns(path_or_fd, kind):
         os.close(fd)
 
 
+@contextlib.contextmanager
+def entered_pids(namespace):
+    """What this thread starts is in a PID namespace, by path or fd."""
+    with open("/proc/thread-self/ns/pid_for_children", "rb") as home:
+        _setns(namespace, _CLONE_NEWPID)
+        try:
+            yield
+        finally:
+            _setns(home.fileno(), _CLONE_NEWPID)
+
+
 class Network:
     """A network namespace."""
 
@@ -192,19 +203,11 @@ class Space:
         for process in self.processes:
             process.popen.wait(10)
 
-    @contextlib.contextmanager
-    def _entered(self):
-        with open("/proc/thread-self/ns/pid_for_children", "rb") as home:
-            _setns(self._fd, _CLONE_NEWPID)
-            try:
-                yield
-            finally:
-                _setns(home.fileno(), _CLONE_NEWPID)
-
     def spawn(self, name, command, network, **more):
         """Starts command in the space and in a network namespace."""
         log = os.path.join(self.directory, name + ".log")
-        with open(log, "ab") as out, self._entered(), network.entered():
+        with open(log, "ab") as out, entered_pids(self._fd), \
+                network.entered():
             streams = {"stdin": subprocess.DEVNULL, "stdout": out,
                        "stderr": out}
             streams.update(more)
