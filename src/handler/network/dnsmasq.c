@@ -97,6 +97,7 @@ struct search {
 	const struct network_pod *pod;
 	const char *mark; /* what is to go on; "": nothing */
 	bool found;       /* one that may go on */
+	bool ended;       /* another one */
 };
 
 static int
@@ -119,6 +120,7 @@ look_at(struct search *search, int proc_dir_fd, const char *pid,
 	pidfd = (int)syscall(SYS_pidfd_open, (pid_t)strtol(pid, NULL, 10), 0);
 	if (pidfd == -1 || !is_server(proc, search->pod, search->mark, &same))
 		return 0;
+	search->ended = true;
 	return end(pidfd, err);
 }
 
@@ -185,8 +187,10 @@ dnsmasq_ensure(const struct network_pod *pod, const char *program,
 		return -1;
 	if (!search.found && start(pod, program, config, mark, err) == -1)
 		return -1;
-	if (ret_found != NULL)
-		*ret_found = search.found ? DNSMASQ_RUNNING : DNSMASQ_STARTED;
+	if (search.found)
+		*ret_found = DNSMASQ_RUNNING;
+	else
+		*ret_found = search.ended ? DNSMASQ_REPLACED : DNSMASQ_STARTED;
 	return 0;
 }
 

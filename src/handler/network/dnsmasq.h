@@ -23,12 +23,13 @@ struct err;
 #define DNSMASQ_STOP_TIMEOUT_MS 10000
 
 enum dnsmasq_found {
-	DNSMASQ_RUNNING, /* with this configuration */
+	DNSMASQ_RUNNING,  /* with this configuration */
+	DNSMASQ_REPLACED, /* one that ran with another */
 	DNSMASQ_STARTED,
 };
 
 /* Makes exactly one run with this configuration, ending what runs with another.
- * On success it answers already. ret_found may be NULL. */
+ * On success it answers already. */
 int dnsmasq_ensure(const struct network_pod *pod, const char *program,
 		   const char *config, enum dnsmasq_found *ret_found,
 		   struct err *err);

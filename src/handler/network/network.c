@@ -17,6 +17,7 @@
 #include "handler/network/resolv.h"
 #include "handler/network/rules.h"
 #include "handler/network/want.h"
+#include "net/link.h"
 #include "net/netlink.h"
 #include "net/nft.h"
 
@@ -44,7 +45,7 @@ mend(struct network_result *result, const char *what)
 		       "%s%s", len > 0 ? "; " : "", what);
 }
 
-/* A file that is not there is news only where the interface was. */
+/* A file that is not there is news only where it had been. */
 static int
 write_cache(int dir_fd, const struct plan_interface *interface,
 	    struct network_result *result, struct err *err)
@@ -57,12 +58,24 @@ write_cache(int dir_fd, const struct plan_interface *interface,
 		return 0;
 	if (vifcache_write(dir_fd, interface, err) == -1)
 		return -1;
-	if (state == VIFCACHE_DAMAGED || !interface->changed) {
+	if (state == VIFCACHE_DAMAGED || interface->ready) {
 		(void)snprintf(text, sizeof(text), "rebuilt vif-cache: %s",
 			       why);
 		mend(result, text);
 	}
 	return 0;
+}
+
+/* Whether there had been a server before. */
+static bool
+was_served(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->interface_count; i++) {
+		if (plan->interfaces[i].ready &&
+		    plan->interfaces[i].guest4.ip.family != 0)
+			return true;
+	}
+	return false;
 }
 
 static int
@@ -81,10 +94,24 @@ serve_dhcp(const struct network_request *request, const struct plan *plan,
 		return dnsmasq_stop(request->pod, err);
 	if (dnsmasq_ensure(request->pod, program, config, &found, err) == -1)
 		return -1;
-	if (found == DNSMASQ_STARTED && !result->changed)
+	if (found == DNSMASQ_STARTED && was_served(plan))
 		mend(result, "started the DHCP server again");
-	result->changed |= found == DNSMASQ_STARTED;
+	result->changed |= found != DNSMASQ_RUNNING;
 	return 0;
+}
+
+/* The last that is done for an interface, and the note that it was. */
+static int
+finish(const struct network_request *request, struct netlink *nl,
+       const struct plan_interface *interface, struct network_result *result,
+       struct err *err)
+{
+	if (request->cache_fd != -1 &&
+	    write_cache(request->cache_fd, interface, result, err) == -1)
+		return -1;
+	if (interface->ready)
+		return 0;
+	return link_set_alias(nl, interface->bridge, PLAN_READY, err);
 }
 
 static struct network_result *
@@ -141,10 +168,8 @@ network_setup(const struct network_request *request,
 	result = make_result(&plan);
 	if (serve_dhcp(request, &plan, wants.hostname, result, err) == -1)
 		return -1;
-	for (size_t i = 0; i < plan.interface_count && request->cache_fd != -1;
-	     i++) {
-		if (write_cache(request->cache_fd, &plan.interfaces[i], result,
-				err) == -1)
+	for (size_t i = 0; i < plan.interface_count; i++) {
+		if (finish(request, nl, &plan.interfaces[i], result, err) == -1)
 			return -1;
 	}
 	*ret_result = TAKE_PTR(result);

@@ -31,7 +31,6 @@ struct context {
 static struct op *
 add(const struct context *c, enum op_kind kind, const char *link)
 {
-	c->interface->changed = true;
 	return ops_add(&c->plan->ops, kind, link);
 }
 
@@ -151,6 +150,7 @@ plan_bridge(struct context *c, const struct mac *mac, struct err *err)
 		op->mac = *mac;
 		op->number = c->interface->mtu;
 	} else {
+		c->interface->ready = str_equal(c->bridge->alias, PLAN_READY);
 		if (!mac_equal(&c->bridge->mac, mac))
 			add(c, OP_SET_MAC, name)->mac = *mac;
 		plan_mtu(c, name, c->bridge);

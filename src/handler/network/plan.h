@@ -28,6 +28,9 @@ struct err;
  * that a guest that has moved need not learn it again. */
 #define PLAN_GATEWAY_MAC "02:00:00:00:00:00"
 
+/* The bridge's alias, once all that belongs to the interface has been made. */
+#define PLAN_READY "ferry1-ready"
+
 #define PLAN_ROUTES_MAX 64 /* IPv4 routes of one interface */
 
 /* How the guest is to be reached and told. */
@@ -38,7 +41,8 @@ struct plan_interface {
 	char tap[IFNAMSIZ];
 	struct mac mac; /* the guest's */
 	uint32_t mtu;
-	bool changed; /* one of the operations is about it */
+	/* It had been made completely: what is missing now was lost. */
+	bool ready;
 	/* DHCP, where the guest has an address of the pod's giving: */
 	struct ip_prefix guest4; /* family 0: none */
 	struct ip server4;
