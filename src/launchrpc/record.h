@@ -11,8 +11,10 @@
  *
  * How it ends:
  * - source, failed: the machine is here, running or paused as it was, unless
- *   reason is PostCopyFailed (here and there, stalled; see `recover`) or
- *   MachineEnded.
+ *   reason is MachineEnded.
+ * - either side, not completed with reason PostCopyFailed: it is stalled, partly
+ *   here and partly there. `recover` on the source may end that, and so may
+ *   QEMU by itself; the reason goes then.
  * - source, completed and not failed: libvirt says that it was handed over.
  * That is not success: the target's record says whether it runs there.
  * - target, completed: it was seen running (or paused, as it was) here, and

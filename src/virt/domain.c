@@ -2,7 +2,6 @@
 #include "virt/domain.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/buf.h"
@@ -226,24 +225,6 @@ virt_domain_destroy(struct virt_conn *conn, const char *name, struct err *err)
 	return virt_fail(err, "cannot kill the domain");
 }
 
-int
-virt_domain_set_time(struct virt_conn *conn, const char *name, struct err *err)
-{
-	AUTO(virt_free_domain) virDomainPtr domain = NULL;
-	struct timespec now;
-
-	if (virt_lookup(conn, name, &domain, err) == -1)
-		return -1;
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	if (virDomainSetTime(domain, now.tv_sec, (unsigned)now.tv_nsec, 0) ==
-	    -1) {
-		(void)virt_fail(err, "cannot set the guest's clock");
-		err->kind = ERR_UNAVAILABLE;
-		return -1;
-	}
-	return 0;
-}
-
 char *
 virt_domain_disk_errors(struct virt_conn *conn, const char *name)
 {
@@ -270,19 +251,4 @@ virt_domain_disk_errors(struct virt_conn *conn, const char *name)
 		free(errors[i].disk);
 	}
 	return xstrdup(text.data != NULL ? (char *)text.data : "");
-}
-
-char *
-virt_domain_xml(struct virt_conn *conn, const char *name, struct err *err)
-{
-	AUTO(virt_free_domain) virDomainPtr domain = NULL;
-	char *xml;
-
-	if (virt_lookup(conn, name, &domain, err) == -1)
-		return NULL;
-	xml = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_MIGRATABLE |
-						  VIR_DOMAIN_XML_SECURE);
-	if (xml == NULL)
-		(void)virt_fail(err, "cannot read the domain's definition");
-	return xml;
 }

@@ -68,17 +68,10 @@ int virt_domain_press(struct virt_conn *conn, const char *name,
 /* Kills it; when this returns it has ended. One that is off is fine. */
 int virt_domain_destroy(struct virt_conn *conn, const char *name,
 			struct err *err);
-/* Sets the guest's clock by its agent; ERR_UNAVAILABLE without one. */
-int virt_domain_set_time(struct virt_conn *conn, const char *name,
-			 struct err *err);
 
 /* Which disks have failed, as "vda: no space, vdb: unspecified"; "" for none.
  * The caller frees. */
 char *virt_domain_disk_errors(struct virt_conn *conn, const char *name);
-
-/* Its XML as it runs; the caller frees. NULL on failure. */
-char *virt_domain_xml(struct virt_conn *conn, const char *name,
-		      struct err *err);
 
 const char *virt_state_name(enum virt_state state);
 const char *virt_why_name(enum virt_why why);

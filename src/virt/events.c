@@ -12,7 +12,7 @@
 #define KEEPALIVE_INTERVAL_S 5
 #define KEEPALIVE_COUNT 6
 
-#define EVENT_COUNT 3
+#define EVENT_COUNT 2
 
 struct virt_watch {
 	struct virt_conn *conn;
@@ -74,19 +74,6 @@ on_io_error(virConnectPtr conn, virDomainPtr domain, const char *path,
 }
 
 static void
-on_completed(virConnectPtr conn, virDomainPtr domain,
-	     virTypedParameterPtr params, int count, void *arg)
-{
-	struct virt_watch *watch = arg;
-	struct virt_progress progress = { 0 };
-
-	(void)conn;
-	(void)domain;
-	virt_read_progress(params, count, &progress);
-	watch->watcher.completed(watch->watcher.ctx, &progress);
-}
-
-static void
 on_close(virConnectPtr conn, int reason, void *arg)
 {
 	struct virt_watch *watch = arg;
@@ -107,8 +94,6 @@ register_all(struct virt_watch *watch, struct err *err)
 		  VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle) },
 		{ VIR_DOMAIN_EVENT_ID_IO_ERROR_REASON,
 		  VIR_DOMAIN_EVENT_CALLBACK(on_io_error) },
-		{ VIR_DOMAIN_EVENT_ID_JOB_COMPLETED,
-		  VIR_DOMAIN_EVENT_CALLBACK(on_completed) },
 	};
 
 	for (size_t i = 0; i < EVENT_COUNT; i++) {

@@ -13,8 +13,6 @@
  * must not wait.
  */
 
-#include "virt/job.h"
-
 struct err;
 struct virt_conn;
 struct virt_watch;
@@ -22,8 +20,6 @@ struct virt_watch;
 struct virt_watcher {
 	/* The domain came, went, or changed its state. */
 	void (*changed)(void *ctx);
-	/* A migration from here is over; how it was. */
-	void (*completed)(void *ctx, const struct virt_progress *progress);
 	/* The connection broke: no more events. */
 	void (*closed)(void *ctx);
 	void *ctx;

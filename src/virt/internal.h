@@ -26,11 +26,6 @@ void virt_free_domain(virDomainPtr *domain);
 int virt_lookup(struct virt_conn *conn, const char *name, virDomainPtr *ret,
 		struct err *err);
 
-struct virt_progress;
-/* Adds what libvirt says about a job to an empty progress. */
-void virt_read_progress(virTypedParameterPtr params, int count,
-			struct virt_progress *progress);
-
 #ifdef __clang_analyzer__
 #define virt_fail(...) ((void)(virt_fail)(__VA_ARGS__), -1)
 #endif

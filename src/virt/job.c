@@ -31,9 +31,9 @@ static const struct {
 
 #define DEFAULT_PAGE_SIZE 4096U
 
-void
-virt_read_progress(virTypedParameterPtr params, int count,
-		   struct virt_progress *progress)
+static void
+read_params(virTypedParameterPtr params, int count,
+	    struct virt_progress *progress)
 {
 	unsigned long long value, page = 0;
 	int throttle = 0;
@@ -70,7 +70,7 @@ look(struct virt_conn *conn, const char *name, unsigned flags,
 	if (virDomainGetJobStats(domain, &type, &params, &count, flags) == -1)
 		return virt_fail(err, "cannot read how the migration goes");
 	ret_progress->active = type != VIR_DOMAIN_JOB_NONE;
-	virt_read_progress(params, count, ret_progress);
+	read_params(params, count, ret_progress);
 	virTypedParamsFree(params, count);
 	return 0;
 }

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/command.h"
+#include "base/err.h"
+#include "base/js.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/opts.h"
+#include "base/path.h"
+#include "launcher/children.h"
+#include "launcher/command.h"
+#include "launcher/libvirtd.h"
+#include "launcher/probe.h"
+#include "launcher/worker.h"
+#include "virt/caps.h"
+#include "virt/conn.h"
+
+#define DEFAULT_OUTPUT "/var/lib/ferry/host"
+#define KVM_TIMEOUT_MS 5000U
+#define LIBVIRT_TIMEOUT_MS 120000U
+#define CONNECT_PAUSE_US 50000U
+#define CAPABILITY_MAX (16UL * 1024 * 1024)
+
+struct probe {
+	struct loop *loop;
+	bool kvm;
+	struct virt_caps caps;
+	char libvirt[VIRT_VERSION_SIZE], qemu[VIRT_VERSION_SIZE];
+	int rc;
+	struct err err;
+};
+
+static int
+ask(struct probe *probe, struct virt_conn *conn, struct err *err)
+{
+	AUTO(free_ptr) char *host = virt_conn_capabilities(conn, err);
+	AUTO(free_ptr) char *domain = NULL;
+
+	if (host == NULL)
+		return -1;
+	domain = virt_conn_domain_capabilities(
+		conn, probe->kvm ? "kvm" : "qemu", err);
+	if (domain == NULL)
+		return -1;
+	if (virt_conn_versions(conn, probe->libvirt, probe->qemu, err) == -1)
+		return -1;
+	return virt_caps_parse(host, domain, &probe->caps, err);
+}
+
+static void
+ask_work(struct worker *worker, void *arg)
+{
+	struct probe *probe = arg;
+	uint64_t deadline_ms = loop_now_ms() + LIBVIRT_TIMEOUT_MS;
+	struct virt_conn *conn;
+
+	while ((probe->rc = worker_conn(worker, &conn, &probe->err)) == -1 &&
+	       loop_now_ms() < deadline_ms)
+		(void)usleep(CONNECT_PAUSE_US);
+	if (probe->rc == 0)
+		probe->rc = ask(probe, conn, &probe->err);
+}
+
+static void
+ask_done(void *arg)
+{
+	struct probe *probe = arg;
+
+	loop_stop(probe->loop);
+}
+
+static json_t *
+names(const struct virt_names *list)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < list->count; i++)
+		(void)json_array_append_new(array, json_string(list->items[i]));
+	return array;
+}
+
+static char *
+host_json(const struct probe *probe)
+{
+	const struct virt_caps *caps = &probe->caps;
+	AUTO(js_unref)
+	json_t *host = json_pack(
+		"{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:s, s:s}", "arch",
+		caps->arch, "cpuVendor", caps->vendor, "hostModel",
+		caps->host_model, "hostModelFeatures",
+		names(&caps->host_features), "cpuModels", names(&caps->models),
+		"cpuFeatures", names(&caps->features), "machines",
+		names(&caps->machines), "kvm", probe->kvm, "libvirt",
+		probe->libvirt, "qemu", probe->qemu);
+
+	return js_text_sorted(host, NULL);
+}
+
+static int
+copy_one(const char *dir, const char *name, int to_fd, struct err *err)
+{
+	AUTO(free_ptr) char *path = xasprintf("%s/%s", dir, name);
+	AUTO(free_ptr) char *data = NULL;
+	size_t len;
+
+	if (path_read_file(path, CAPABILITY_MAX, &data, &len, err) == -1)
+		return -1;
+	return path_write_file_at(to_fd, name, data, len, 0644, err);
+}
+
+/* What libvirt found out about QEMU, for launchers to begin with. */
+static int
+keep_cache(int output_fd, struct err *err)
+{
+	AUTO(free_ptr) char *cache = libvirtd_cache_dir(false, "");
+	AUTO(close_fd) int to_fd = -1;
+	DIR *entries;
+	const struct dirent *entry;
+	int rc = 0;
+
+	if (mkdirat(output_fd, "capabilities", 0755) == -1 && errno != EEXIST)
+		return err_errno(err, "cannot make 'capabilities'");
+	if (path_open_at(output_fd, "capabilities", O_PATH | O_DIRECTORY, 0,
+			 &to_fd, err) == -1)
+		return -1;
+	entries = opendir(cache);
+	if (entries == NULL)
+		return err_errno(err, "cannot open '%s'", cache);
+	while (rc == 0 && (entry = readdir(entries)) != NULL) {
+		if (entry->d_name[0] != '.')
+			rc = copy_one(cache, entry->d_name, to_fd, err);
+	}
+	(void)closedir(entries);
+	return rc;
+}
+
+static int
+write_all(struct probe *probe, int output_fd, struct err *err)
+{
+	AUTO(free_ptr) char *text = host_json(probe);
+
+	if (keep_cache(output_fd, err) == -1)
+		return -1;
+	/* Last: who sees it sees the rest. */
+	return path_write_file_at(output_fd, "host.json", text, strlen(text),
+				  0644, err);
+}
+
+static int
+run_libvirt(struct probe *probe, struct err *err)
+{
+	struct children *children = children_new(probe->loop);
+	const struct libvirtd_config config = {
+		.loop = probe->loop,
+		.children = children,
+		.seed_dir = "/nonexistent",
+		.private_dir = "",
+	};
+	struct libvirtd *libvirtd;
+	struct worker *worker;
+
+	if (libvirtd_start(&config, &libvirtd, err) == -1)
+		return -1;
+	worker = worker_new("probe", probe->loop, libvirtd_uri(false));
+	worker_do(worker, ask_work, ask_done, probe);
+	loop_run(probe->loop);
+	worker_free(worker);
+	libvirtd_stop(libvirtd);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	if (probe->rc == -1)
+		*err = probe->err;
+	return probe->rc;
+}
+
+static int
+probe_host(struct probe *probe, const char *output, struct err *err)
+{
+	AUTO(close_fd) int output_fd = -1;
+
+	(void)mkdir(output, 0755);
+	output_fd = open(output, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (output_fd == -1)
+		return err_errno(err, "cannot open '%s'", output);
+	if (probe_enter(probe->kvm, err) == -1)
+		return -1;
+	virt_init();
+	probe->loop = loop_new();
+	if (run_libvirt(probe, err) == -1)
+		return -1;
+	return write_all(probe, output_fd, err);
+}
+
+int
+cmd_probe(int argc, char **argv)
+{
+	const char *output = DEFAULT_OUTPUT;
+	bool try_kvm = false;
+	const struct opt table[] = {
+		{ "output", "DIR", "where to write (" DEFAULT_OUTPUT ")",
+		  OPT_STR, &output, 0, 0 },
+		{ "try-kvm", NULL, "see whether a vCPU runs on /dev/kvm",
+		  OPT_FLAG, &try_kvm, 0, 0 },
+	};
+	const struct opts opts = {
+		.program = "ferry-launcher probe",
+		.summary = "Finds out what machines this node can run.",
+		.table = table,
+		.count = ARRAY_LEN(table),
+	};
+	struct probe probe = { 0 };
+	struct err err;
+	int first, status;
+
+	if (!command_parse(&opts, argc, argv, &first, &status))
+		return status;
+	log_init("ferry-launcher", LOG_LEVEL_WARNING, LOG_FORMAT_AUTO);
+	probe.kvm = try_kvm && probe_kvm(KVM_TIMEOUT_MS);
+	if (probe_host(&probe, output, &err) == -1)
+		return command_error(&err, COMMAND_FAILED);
+	virt_caps_done(&probe.caps);
+	return 0;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launcher/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/kvm.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/path.h"
+
+#define PAGE 4096U
+#define HLT 0xf4
+#define WAIT_US 2000U
+
+static const char passwd[] = "root:x:0:0:root:/root:/bin/sh\n"
+			     "libvirt-qemu:x:64055:64055::/:/bin/false\n"
+			     "qemu:x:107:107::/:/bin/false\n"
+			     "nobody:x:65534:65534::/:/bin/false\n";
+static const char group[] = "root:x:0:\nlibvirt-qemu:x:64055:\nkvm:x:64056:\n"
+			    "qemu:x:107:\nnogroup:x:65534:\n";
+
+/* Directories that libvirt writes to. Those that are not there are made in
+ * /run and /var as the host has them. */
+static const char *const private_dirs[] = {
+	"/run/libvirt",       "/etc/libvirt",     "/var/lib/libvirt",
+	"/var/cache/libvirt", "/var/log/libvirt",
+};
+
+static const char *const devices[] = { "null",   "zero",    "full",
+				       "random", "urandom", "tty" };
+
+static int
+mount_tmpfs(const char *path, struct err *err)
+{
+	(void)mkdir(path, 0755);
+	if (mount("tmpfs", path, "tmpfs", MS_NOSUID, "mode=0755") == -1)
+		return err_errno(err, "cannot mount on '%s'", path);
+	return 0;
+}
+
+/* A device or a file, at another place. */
+static int
+bind_file(const char *from, const char *to, struct err *err)
+{
+	int fd = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd != -1)
+		(void)close(fd);
+	if (mount(from, to, NULL, MS_BIND, NULL) == -1)
+		return err_errno(err, "cannot put '%s' at '%s'", from, to);
+	return 0;
+}
+
+static int
+bind_device(const char *name, const char *dir, struct err *err)
+{
+	AUTO(free_ptr) char *from = xasprintf("/dev/%s", name);
+	AUTO(free_ptr) char *to = xasprintf("%s/%s", dir, name);
+
+	return access(from, F_OK) == 0 ? bind_file(from, to, err) : 0;
+}
+
+/* Made beside, then moved over /dev. */
+static int
+make_dev(const char *dir, bool kvm, struct err *err)
+{
+	AUTO(free_ptr) char *shm = xasprintf("%s/shm", dir);
+
+	if (mount_tmpfs(dir, err) == -1)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(devices); i++) {
+		if (bind_device(devices[i], dir, err) == -1)
+			return -1;
+	}
+	if (kvm && bind_device("kvm", dir, err) == -1)
+		return -1;
+	(void)mkdir(shm, 01777);
+	if (mount(dir, "/dev", NULL, MS_MOVE, NULL) == -1)
+		return err_errno(err, "cannot replace /dev");
+	return 0;
+}
+
+static int
+replace_file(const char *dir, const char *path, const char *text,
+	     struct err *err)
+{
+	AUTO(free_ptr)
+	char *copy = xasprintf("%s/%s", dir, strrchr(path, '/') + 1);
+	AUTO(close_fd) int dir_fd = open(dir, O_PATH | O_CLOEXEC);
+
+	if (path_write_file_at(dir_fd, strrchr(path, '/') + 1, text,
+			       strlen(text), 0644, err) == -1)
+		return -1;
+	return bind_file(copy, path, err);
+}
+
+int
+probe_enter(bool kvm, struct err *err)
+{
+	static const char work[] = "/run/libvirt/probe";
+
+	if (unshare(CLONE_NEWNS) == -1 ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1)
+		return err_errno(err, "cannot have mounts of our own");
+	for (size_t i = 0; i < ARRAY_LEN(private_dirs); i++) {
+		if (mount_tmpfs(private_dirs[i], err) == -1)
+			return -1;
+	}
+	if (mkdir(work, 0755) == -1)
+		return err_errno(err, "cannot make '%s'", work);
+	if (replace_file("/run/libvirt", "/etc/passwd", passwd, err) == -1 ||
+	    replace_file("/run/libvirt", "/etc/group", group, err) == -1)
+		return -1;
+	return make_dev(work, kvm, err);
+}
+
+static int
+make_memory(int vm, struct err *err)
+{
+	struct kvm_userspace_memory_region region = { .memory_size = PAGE };
+	uint8_t *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return err_errno(err, "mmap");
+	page[0] = HLT;
+	region.userspace_addr = (uintptr_t)page;
+	if (ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region) == -1)
+		return err_errno(err, "KVM_SET_USER_MEMORY_REGION");
+	return 0;
+}
+
+/* In real mode, at address 0: an instruction that ends the run. */
+static int
+set_registers(int vcpu, struct err *err)
+{
+	struct kvm_regs regs = { .rflags = 2 };
+	struct kvm_sregs sregs;
+
+	if (ioctl(vcpu, KVM_GET_SREGS, &sregs) == -1)
+		return err_errno(err, "KVM_GET_SREGS");
+	sregs.cs.base = 0;
+	sregs.cs.selector = 0;
+	if (ioctl(vcpu, KVM_SET_SREGS, &sregs) == -1 ||
+	    ioctl(vcpu, KVM_SET_REGS, &regs) == -1)
+		return err_errno(err, "KVM_SET_REGS");
+	return 0;
+}
+
+static bool
+vcpu_runs(void)
+{
+	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
+	int vm = kvm == -1 ? -1 : ioctl(kvm, KVM_CREATE_VM, 0);
+	int vcpu = vm == -1 ? -1 : ioctl(vm, KVM_CREATE_VCPU, 0);
+	int size = kvm == -1 ? -1 : ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0);
+	const struct kvm_run *run;
+	struct err err;
+
+	if (vcpu == -1 || size <= 0 || make_memory(vm, &err) == -1 ||
+	    set_registers(vcpu, &err) == -1)
+		return false;
+	run = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, vcpu, 0);
+	return run != MAP_FAILED && ioctl(vcpu, KVM_RUN, 0) == 0 &&
+	       run->exit_reason == KVM_EXIT_HLT;
+}
+
+bool
+probe_kvm(uint64_t timeout_ms)
+{
+	uint64_t deadline_ms = loop_now_ms() + timeout_ms;
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(vcpu_runs() ? 0 : 1);
+	while (pid > 0 && loop_now_ms() < deadline_ms) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+		(void)usleep(WAIT_US);
+	}
+	if (pid > 0) {
+		/* One that hangs in the kernel is not waited for. */
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, &status, WNOHANG);
+	}
+	return false;
+}

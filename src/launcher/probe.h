@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LAUNCHER_PROBE_H
+#define LAUNCHER_PROBE_H
+
+/*
+ * probe - what a node is told by: its own surroundings, and its CPU.
+ *
+ * Threading: the process that calls these has one thread.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct err;
+
+/*
+ * Private mounts as in a launcher's pod: /dev without kvm unless kvm is true,
+ * empty /run/libvirt and directories of libvirt, /etc/passwd and /etc/group
+ * with the user that libvirt looks for.
+ */
+int probe_enter(bool kvm, struct err *err);
+
+/*
+ * Whether a vCPU runs by KVM: one is made, and executes an instruction within
+ * timeout_ms. In a process of its own, which is killed when it hangs. The
+ * device being there proves nothing.
+ */
+bool probe_kvm(uint64_t timeout_ms);
+
+#endif
