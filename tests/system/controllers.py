@@ -161,10 +161,10 @@ class Controllers:
 
     def leader(self, deadline=DEADLINE):
         """The one that leads and runs, as soon as there is one."""
-        return wait_for("a controller to lead", lambda: self._leading(),
-                        deadline)
+        return wait_for("a controller to lead", self.leading, deadline)
 
-    def _leading(self):
+    def leading(self):
+        """The one that leads now; None if there is none."""
         holder = self.holder()
         for each in self.all:
             if each.name == holder and each.runs() and each.metrics().get(

@@ -24,6 +24,13 @@ EVENTS_OF_CANCEL = {"SuccessfulCreate", "SuccessfulHandOver",
                     "FailedMigration"}
 
 
+def is_hand_off(patch, uid):
+    """A JSON patch that writes the state of this migration."""
+    return isinstance(patch, list) and any(
+        op["path"] == "/status/migrationState" and op["op"] != "test"
+        and op["value"].get("migrationUid") == uid for op in patch)
+
+
 class Journey:
     """A migration that has just begun."""
 
@@ -40,6 +47,11 @@ class Journey:
         self.migration = wait_phase(self.played.api, self.migration, *FINAL,
                                     deadline=deadline)
         return status(self.migration)["phase"]
+
+    def tidy(self, deadline=300):
+        """Until nothing is left to do about it."""
+        wait_for(f"{self.path} to be left alone", lambda: not self.played.api
+                 .get(self.path)["metadata"].get("finalizers"), deadline)
 
     def cancel(self):
         self.played.api.delete(self.path)
@@ -59,10 +71,7 @@ class Journey:
         here = namespaced(VMIS, *self.machine.split("/"))
         return len([s for s in self.seen() if s.method == "PATCH"
                     and s.path == here and s.code == 200
-                    and any(op.get("path") == "/status/migrationState"
-                            and op["op"] in ("add", "replace")
-                            and op["value"].get("migrationUid") == self.uid
-                            for op in json.loads(s.body))])
+                    and is_hand_off(json.loads(s.body), self.uid)])
 
     def events(self):
         """How often each reason was told about the migration."""

@@ -27,11 +27,13 @@ from kubeapi import ApiError, wait_for
 from mergepatch import joined, merged
 from played_feed import Feed
 from played_objects import NODES, PODS, VMIMS, VMIS, key_of, namespaced
-from played_steps import GONE, STEPS, ended_pod, machine_key, status
+from played_steps import (GONE, STEPS, ended_pod, machine_key, state,
+                          status)
 from proxies import DEADLINE
 
 WORKERS = 2
 ERROR_PAUSE = 0.05  # seconds
+DESCRIBED = 100  # objects, where something went wrong
 KINDS = {"pods": PODS, "machines": VMIS}
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
@@ -195,6 +197,12 @@ class Played:
         return key_of(self.api.create(namespaced(VMIS, namespace),
                                       objects.vmi(name, labels, spec=spec)))
 
+    def start(self, namespace, name, spec=None, labels=None):
+        """A machine that a controller has started, and that runs."""
+        machine = self.launch(namespace, name, spec, labels)
+        self.settle(machine)
+        return machine
+
     def migrate(self, machine, name=None, annotations=None, spec=None):
         """A migration of the machine; as the server has it."""
         namespace, vmi_name = machine.split("/")
@@ -233,10 +241,25 @@ class Played:
         something has changed."""
         with self.changed:
             if not self.changed.wait_for(condition, deadline):
-                raise TimeoutError(f"waited {deadline} s for {what}; due: "
-                                   f"{sorted(map(str, self.due))}, errors: "
-                                   f"{self.errors[-3:]}")
+                raise TimeoutError(f"waited {deadline} s for {what}\n"
+                                   + self.describe())
             return condition()
+
+    def describe(self):
+        """What is known of machines, pods and steps, for people."""
+        with self.lock:
+            lines = [f"{key}: {status(m).get('phase')} on "
+                     f"{status(m).get('nodeName')}, {state(m)}, labels "
+                     f"{m['metadata'].get('labels')}"
+                     for key, m in self.objects["machines"].items()]
+            lines += [f"pod {key}: {status(p).get('phase')} on "
+                      f"{p['spec'].get('nodeName')}"
+                      + ", deleted" * ("deletionTimestamp" in p["metadata"])
+                      for key, p in self.objects["pods"].items()]
+            return "\n".join([*lines[:DESCRIBED],
+                              f"due: {sorted(self.due)}",
+                              f"held: {sorted(self.held, key=str)}",
+                              f"errors: {self.errors[-3:]}"])
 
     # --- insides -----------------------------------------------------------
 
@@ -366,8 +389,15 @@ class Played:
             raise ApiError(f"{[s.name for s in steps]}: {answer!r}")
         self._note(kind, key, obj, steps)
         if change is not GONE:
-            self._tell(kind, key, answer.json())
+            self._take_answer(kind, key, answer.json())
         return False
+
+    def _take_answer(self, kind, key, obj):
+        """An answer may come later than the news that the object is gone."""
+        with self.lock:
+            old = self.objects[kind].get(key)
+            if old and old["metadata"]["uid"] == obj["metadata"]["uid"]:
+                self._tell(kind, key, obj)
 
     def _note(self, kind, key, obj, steps):
         name = key if kind == "machines" else machine_key(obj)

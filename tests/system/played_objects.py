@@ -4,6 +4,7 @@
 They say as little as they can; what a test is about it says itself.
 """
 
+import datetime
 import hashlib
 
 VMIS = "/apis/kubevirt.io/v1/virtualmachineinstances"
@@ -20,6 +21,11 @@ PLENTY = {"cpu": "10000", "memory": "100Ti", "ephemeral-storage": "100Ti",
           "pods": "100000", "devices.kubevirt.io/kvm": "100000",
           "devices.kubevirt.io/tun": "100000",
           "devices.kubevirt.io/vhost-net": "100000"}
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime(
+        "%Y-%m-%dT%H:%M:%SZ")
 
 
 def namespaced(path, namespace, name=None, sub=None):
@@ -57,8 +63,9 @@ def node_status(allocatable=None, ready="True"):
     amounts = {**PLENTY, **(allocatable or {})}
     return {"status": {
         "capacity": amounts, "allocatable": amounts,
+        # Without a heartbeat a node is given up after a minute.
         "conditions": [{"type": "Ready", "status": ready,
-                        "reason": "Played"}],
+                        "reason": "Played", "lastHeartbeatTime": now()}],
         "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}]}}
 
 

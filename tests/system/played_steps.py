@@ -6,11 +6,10 @@ alone, so that a node that was silent goes on where it was.
 """
 
 import dataclasses
-import datetime
 from collections.abc import Callable
 
 from played_objects import (NODE_LABEL, TARGET_LABEL, booted_status,
-                            container_status, key_of)
+                            container_status, key_of, now)
 
 GONE = "gone"  # the change of a step that deletes the object
 ABORTED = "Live migration has been aborted"
@@ -24,11 +23,6 @@ class Step:
     node: Callable
     due: Callable
     change: Callable
-
-
-def now():
-    return datetime.datetime.now(datetime.timezone.utc).strftime(
-        "%Y-%m-%dT%H:%M:%SZ")
 
 
 def status(obj):
