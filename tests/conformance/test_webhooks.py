@@ -221,6 +221,24 @@ def test_mutations_come_before_validation(api, ns, callbacks, install,
     assert sizes == [made["spec"]]  # with defaults and mutations
 
 
+def test_the_name_is_told_after_a_patch_too(api, ns, callbacks, install):
+    names = []
+
+    def validate(request):
+        names.append(request.json()["request"]["name"])
+        return 200, review(request)
+
+    callbacks.answer("/patch", lambda r: (200, review(r, patch=[
+        {"op": "add", "path": "/data", "value": {"k": "v"}}])))
+    callbacks.answer("/check", validate)
+    install(MUTATING, callbacks.hook("patch", ns, path="/patch"))
+    install(VALIDATING, callbacks.hook("check", ns, path="/check"))
+    names.clear()
+    for name in ("a", "n" * 40):
+        api.create(configmaps(ns), {"metadata": {"name": name}})
+    assert names == ["a", "n" * 40]
+
+
 def test_what_a_patch_makes_must_be_valid(api, ns, callbacks, install,
                                           widgets):
     callbacks.answer("/size", lambda r: (200, review(r, patch=[

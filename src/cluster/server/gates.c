@@ -50,11 +50,14 @@ mutated(int result, struct status *st, void *arg)
 	struct call *call = arg;
 
 	if (!passed(call, result, st) ||
-	    (call->admit_check != NULL && call->admit_check(call) == -1))
+	    (call->admit_check != NULL && call->admit_check(call) == -1)) {
 		leave(call, false);
-	else
-		admission_validate(call->parts->admission, &call->admit,
-				   validated, call);
+		return;
+	}
+	/* The name was perhaps that of an object that a webhook replaced. */
+	call->admit.name = call_name(call);
+	admission_validate(call->parts->admission, &call->admit, validated,
+			   call);
 }
 
 static json_t *
