@@ -86,6 +86,9 @@ class Lab:
         self.client.ip("addr add 10.88.0.100/24 dev eth0")
         self.a = self._build_node("a", 1)
         self.b = self._build_node("b", 2)
+        self._start_pods()
+
+    def _start_pods(self):
         for node in (self.a, self.b):
             node.pod.start()
         for node in (self.a, self.b):

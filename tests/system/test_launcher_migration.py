@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A machine moves between launchers, through two ferry-proxies."""
+
+import os
+import signal
+
+import pytest
+
+import rpc
+from lab import PROXY
+from lab_space import wait_until
+from launchers import PATIENCE, LauncherLab, Machine, make_vmi
+
+# The guest rewrites 8 MiB/s: with less than that it never converges.
+SLOW = "4Mi"
+
+
+@pytest.fixture(scope="module", name="shared")
+def fixture_shared():
+    """The lab, and the machine that tests hand on to each other."""
+    with LauncherLab() as lab:
+        lab.start_proxies("--peer-timeout", "5s")
+        vmi = make_vmi("vm1", dirty="32,2000",
+                       disks=[{"name": "data", "disk": {"bus": "virtio"}}],
+                       volumes=[{"name": "data",
+                                 "emptyDisk": {"capacity": "32Mi"}}])
+        lab.machine = Machine(lab.new_pod(lab.a, vmi), has_disk=True)
+        lab.machine.boot()
+        yield lab
+
+
+@pytest.fixture
+def launcher_lab(shared):
+    return shared
+
+
+@pytest.fixture
+def machine(launcher_lab):
+    """Unharmed by the test, or it fails."""
+    yield launcher_lab.machine
+    launcher_lab.machine.check()
+
+
+def test_a_machine_moves_with_its_disk_and_back(launcher_lab, machine):
+    for _ in range(2):
+        source = machine.pod
+        before = machine.counter()
+        move = launcher_lab.move(machine)
+        record = move.succeed()
+        assert record["mode"] == "PreCopy" and record["domainDetected"]
+        assert machine.pod is not source
+        machine.wait_alive()
+        assert machine.counter() > before
+
+
+def test_the_source_says_how_far_it_is(launcher_lab, machine):
+    move = launcher_lab.move(machine, configuration={
+        "bandwidthPerMigration": "16Mi"})
+    move.wait_copying(4 << 20)
+    seen = move.progress()
+    assert seen["bytesTotal"] > 128 << 20
+    assert 0 <= seen["percent"] <= 100
+
+    def measured():
+        record = move.source.migration()
+        assert not record["completed"], f"it is over: {record}"
+        rate = record["progress"]["rateBytesPerSecond"]
+        return rate if record["progress"]["iteration"] > 0 else None
+
+    # Bandwidth holds for memory; what is between is QEMU's own measure.
+    assert wait_until(measured, PATIENCE, "a rate") < 32 << 20
+    move.succeed()
+
+
+def test_connections_in_parallel(launcher_lab, machine):
+    launcher_lab.move(machine, parallel=4).succeed()
+
+
+def test_a_paused_machine_stays_paused(launcher_lab, machine):
+    machine.pod.call("pause")
+    move = launcher_lab.move(machine)
+    move.succeed()
+    assert machine.pod.domain()["state"] == "Paused"
+    assert machine.pod.call("unpause")["domain"]["state"] == "Running"
+
+
+def test_a_migration_begins_once_and_excludes_others(launcher_lab, machine):
+    move = launcher_lab.move(machine, configuration={
+        "bandwidthPerMigration": SLOW})
+    again = {"vmi": move.source.vmi, "migrationUid": move.uid, "block": True}
+    assert move.source.call("migrate", **again)["migration"]["uid"] == move.uid
+    with pytest.raises(rpc.RpcError) as refused:
+        move.source.call("migrate", **{**again, "migrationUid": "another"})
+    assert refused.value.kind == "Conflict"
+    with pytest.raises(rpc.RpcError) as refused:
+        move.target.call("prepare", vmi=move.target.vmi,
+                         migrationUid="another", interfaces=[])
+    assert refused.value.kind == "Conflict"
+    move.cancel()
+    move.fail()
+
+
+def test_a_canceled_migration_leaves_the_machine_where_it_is(launcher_lab,
+                                                             machine):
+    move = launcher_lab.move(machine, configuration={
+        "bandwidthPerMigration": SLOW})
+    move.wait_copying()
+    assert move.cancel()["migration"]["abortStatus"] == "Aborting"
+    record = move.fail()
+    assert record["reasonCode"] == "Canceled"
+    assert record["abortStatus"] == "Succeeded"
+    assert move.source.domain()["state"] == "Running"
+
+
+def test_a_machine_that_does_not_converge_is_aborted_in_time(launcher_lab,
+                                                             machine):
+    # 160 MB of memory and disk: one second for each gigabyte begun.
+    move = launcher_lab.move(machine, configuration={
+        "bandwidthPerMigration": SLOW, "completionTimeoutPerGiB": 1})
+    record = move.fail()
+    assert record["reasonCode"] == "CompletionTimeout"
+    assert "completionTimeoutPerGiB" in record["failureReason"]
+
+
+def test_post_copy_finishes_what_does_not_converge(launcher_lab, machine):
+    move = launcher_lab.move(machine, parallel=4, configuration={
+        "bandwidthPerMigration": SLOW, "completionTimeoutPerGiB": 2,
+        "allowPostCopy": True, "allowWorkloadDisruption": True})
+    assert move.succeed()["mode"] == "PostCopy"
+
+
+def test_a_pause_finishes_what_does_not_converge(launcher_lab, machine):
+    move = launcher_lab.move(machine, configuration={
+        "bandwidthPerMigration": "24Mi", "completionTimeoutPerGiB": 3,
+        "allowWorkloadDisruption": True})
+    move.succeed()
+    assert machine.pod.domain()["state"] == "Running"
+
+
+def test_streams_that_break_leave_the_machine_where_it_is(launcher_lab,
+                                                          machine):
+    move = launcher_lab.move(machine, configuration={
+        "bandwidthPerMigration": SLOW})
+    move.wait_copying()
+    move.cut()
+    record = move.fail()
+    assert record["reasonCode"] in ("ConnectionLost", "TargetLost")
+
+
+def test_an_unreachable_target_is_said_to_be_that(launcher_lab, machine):
+    move = launcher_lab.move(machine, configuration={
+        "bandwidthPerMigration": SLOW})
+    move.cancel()
+    move.fail()
+    # The sockets of the last migration are gone.
+    machine.pod.call("migrate", vmi=machine.pod.vmi, migrationUid="nobody",
+                     block=True, parallel=0, configuration={})
+    record = wait_until(
+        lambda: machine.pod.migration()
+        if machine.pod.migration()["completed"] else None,
+        PATIENCE, "the migration to fail")
+    assert record["reasonCode"] == "ConnectFailed"
+
+
+def test_a_killed_libvirtd_at_the_source_ends_the_migration_only(
+        launcher_lab, machine):
+    move = launcher_lab.move(machine, configuration={
+        "bandwidthPerMigration": SLOW})
+    move.wait_copying()
+    for pid in move.source.processes("libvirtd"):
+        os.kill(pid, signal.SIGKILL)
+    record = move.fail()
+    assert record["reasonCode"] in ("LibvirtLost", "ConnectionLost")
+    wait_until(lambda: machine.pod.status()["libvirtUp"], PATIENCE,
+               "libvirtd to be back")
+    assert machine.pod.domain()["state"] == "Running"
+
+
+def test_a_killed_qemu_at_the_target_ends_the_migration_only(launcher_lab,
+                                                             machine):
+    move = launcher_lab.move(machine, configuration={
+        "bandwidthPerMigration": SLOW})
+    move.wait_copying()
+    for pid in move.target.processes("qemu"):
+        os.kill(pid, signal.SIGKILL)
+    record = move.fail()
+    assert record["reasonCode"] in ("TargetLost", "ConnectionLost")
+    assert move.source.domain()["state"] == "Running"
+
+
+def test_a_target_that_dies_ends_the_migration_only(launcher_lab, machine):
+    move = launcher_lab.move(machine, configuration={
+        "bandwidthPerMigration": SLOW})
+    move.wait_copying()
+    move.target.kill()
+    record = move.wait_source()
+    assert record["failed"]
+    move.disconnect()
+    launcher_lab.node_of(move.target).pod = move.target
+    assert machine.pod.domain()["state"] == "Running"
+
+
+def test_auto_converge_lets_a_busy_machine_finish(launcher_lab, machine):
+    move = launcher_lab.move(machine, configuration={
+        "bandwidthPerMigration": "6Mi", "allowAutoConverge": True,
+        "completionTimeoutPerGiB": 600})
+    throttled = []
+
+    def arrived():
+        if move.source.process.running():
+            try:
+                throttled.append(move.progress()["throttlePercent"])
+            except (ConnectionError, OSError):
+                pass
+        return move.target.migration()["completed"]
+
+    wait_until(arrived, PATIENCE, "the machine to arrive", interval=0.2)
+    move.succeed()
+    assert max(throttled) > 0
+
+
+def test_a_machine_that_is_told_to_stop_is_stopped_in_its_grace(launcher_lab,
+                                                                machine):
+    machine.check()
+    pod = machine.pod
+    pod.call("shutdown", graceSeconds=1)
+    assert pod.wait_domain("Stopped")["reason"] == "Killed"
+    assert pod.wait_end() == 0
