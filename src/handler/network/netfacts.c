@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -36,6 +37,13 @@ netfacts_done(struct netfacts *facts)
 	free(facts->addresses);
 	free(facts->routes);
 	*facts = (struct netfacts){ 0 };
+}
+
+bool
+netfacts_is_recorded(const struct route *route, const struct link *link)
+{
+	return route->to.ip.family == AF_INET &&
+	       route->table == NETFACTS_TABLE + (uint32_t)link->index;
 }
 
 const struct link *

@@ -11,9 +11,9 @@
  *
  *	ferry1 mac=0a:58:0a:f4:01:05 ip=10.244.1.5/24
  *
- * and its IPv4 routes in a routing table that nothing looks into, by way of the
- * loopback device and with the link's index as metric. The alias is written
- * last: a link that has one has been recorded completely.
+ * and its IPv4 routes in a routing table of its own that nothing looks into, by
+ * way of the loopback device. The alias is written last: a link that has one
+ * has been recorded completely.
  */
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@
 struct err;
 struct netlink;
 
-#define NETFACTS_TABLE 27446 /* 0x6b36 */
+#define NETFACTS_TABLE 0x6b360000U /* and the link's index */
 #define NETFACTS_ALIAS "ferry1"
 #define NETFACTS_IPS_MAX                                     \
 	4 /* addresses of one link; an alias has no room for \
@@ -45,6 +45,9 @@ struct netfacts {
 /* The caller calls netfacts_done() afterwards, also after a failure. */
 int netfacts_read(struct netlink *nl, struct netfacts *ret, struct err *err);
 void netfacts_done(struct netfacts *facts);
+
+/* Whether a route is one of the link's that were recorded. */
+bool netfacts_is_recorded(const struct route *route, const struct link *link);
 
 /* NULL when there is no such link. */
 const struct link *netfacts_link(const struct netfacts *facts,

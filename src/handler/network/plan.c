@@ -299,12 +299,10 @@ plan_masquerade(struct context *c, struct err *err)
 static bool
 is_route_of(const struct route *route, const struct link *link, bool recorded)
 {
-	if (route->to.ip.family != AF_INET)
-		return false;
 	if (recorded)
-		return route->table == NETFACTS_TABLE &&
-		       route->metric == (uint32_t)link->index;
-	return route->table == ROUTE_TABLE_MAIN && !route->learned &&
+		return netfacts_is_recorded(route, link);
+	return route->to.ip.family == AF_INET &&
+	       route->table == ROUTE_TABLE_MAIN && !route->learned &&
 	       route->link == link->index;
 }
 
@@ -338,9 +336,8 @@ record_route(const struct context *c, const struct route *route,
 	struct op *op = add(c, OP_ADD_ROUTE, "");
 
 	op->route = *route;
-	op->route.table = NETFACTS_TABLE;
+	op->route.table = NETFACTS_TABLE + (uint32_t)c->pod->index;
 	op->route.link = lo->index;
-	op->route.metric = (uint32_t)c->pod->index;
 	op->route.onlink = route->gateway.family != 0;
 }
 

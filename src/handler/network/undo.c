@@ -4,22 +4,40 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "handler/network/plan.h"
 
 #define BRIDGE_PREFIX "k6t-"
+#define TAP_PREFIX "tap"
+
+/* Whether an interface of the pod has a tap of this name; it may not be in its
+ * bridge yet, or any more. */
+static bool
+is_tap_of_pod(const struct netfacts *facts, const char *tap)
+{
+	static const char *const prefixes[] = { "pod", "net" };
+	char pod[IFNAMSIZ];
+
+	if (str_equal(tap, "tap0"))
+		return netfacts_link(facts, "eth0") != NULL;
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
+		(void)snprintf(pod, sizeof(pod), "%s%.11s", prefixes[i],
+			       tap + strlen(TAP_PREFIX));
+		if (netfacts_link(facts, pod) != NULL)
+			return true;
+	}
+	return false;
+}
 
 static bool
 is_ours(const struct netfacts *facts, const struct link *link)
 {
-	const struct link *master =
-		link_find_index(facts->links, facts->link_count, link->master);
-
 	if (str_has_prefix(link->name, BRIDGE_PREFIX))
 		return str_equal(link->kind, "bridge");
-	return link->tap && master != NULL &&
-	       str_has_prefix(master->name, BRIDGE_PREFIX);
+	return link->tap && str_has_prefix(link->name, TAP_PREFIX) &&
+	       is_tap_of_pod(facts, link->name);
 }
 
 /* Routes of a link go back in two rounds: a gateway can only be used once the
@@ -32,15 +50,13 @@ restore_routes(const struct netfacts *facts, const struct link *link,
 		const struct route *route = &facts->routes[i];
 		struct op *op;
 
-		if (route->table != NETFACTS_TABLE ||
-		    route->metric != (uint32_t)link->index ||
+		if (!netfacts_is_recorded(route, link) ||
 		    (route->gateway.family != 0) != gateways)
 			continue;
 		op = ops_add(ops, OP_ADD_ROUTE, "");
 		op->route = *route;
 		op->route.table = ROUTE_TABLE_MAIN;
 		op->route.link = link->index;
-		op->route.metric = 0;
 		op->route.onlink = gateways;
 	}
 }
@@ -67,8 +83,7 @@ restore_link(const struct netfacts *facts, const struct link *link,
 	for (size_t i = 0; i < facts->route_count; i++) {
 		const struct route *route = &facts->routes[i];
 
-		if (route->table == NETFACTS_TABLE &&
-		    route->metric == (uint32_t)link->index)
+		if (netfacts_is_recorded(route, link))
 			ops_add(ops, OP_DELETE_ROUTE, "")->route = *route;
 	}
 }
