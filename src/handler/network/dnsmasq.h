@@ -3,7 +3,7 @@
 #define HANDLER_NETWORK_DNSMASQ_H
 
 /*
- * dnsmasq - the DHCP server of a pod; see docs/decisions/0024-dhcp.md.
+ * dnsmasq - the DHCP server of a pod; see docs/decisions/0024-pod-network.md.
  *
  * It lives in the pod's network and PID namespaces, so that it ends with the
  * pod's first process, whoever is alive then, and is nobody's child here. It
