@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CTL_COMMAND_H
+#define CTL_COMMAND_H
+
+/* The sub-commands of ferryctl; each as struct command has it. */
+
+#define CTL_DIR_DEFAULT "/var/lib/ferry/cluster"
+#define CTL_NAME_DEFAULT "ferry"
+
+int command_cluster(int argc, char **argv);
+int command_image(int argc, char **argv);
+
+/* Of `cluster`. */
+int command_cluster_up(int argc, char **argv);
+int command_cluster_down(int argc, char **argv);
+int command_cluster_status(int argc, char **argv);
+int command_cluster_restart(int argc, char **argv);
+
+/* Of `image`. */
+int command_image_import(int argc, char **argv);
+int command_image_list(int argc, char **argv);
+int command_image_remove(int argc, char **argv);
+
+#endif

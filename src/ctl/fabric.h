@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CTL_FABRIC_H
+#define CTL_FABRIC_H
+
+/*
+ * fabric - the networks of a cluster on one machine; layout.h draws them.
+ *
+ * A namespace of its own holds a bridge for each network, and each node has a
+ * cable to each bridge. Another cable leads to the namespace of the person, for
+ * the API server.
+ *
+ * Threading: one thread.
+ */
+
+struct err;
+struct layout;
+
+/* Makes all that is not there yet. */
+int fabric_up(const struct layout *layout, struct err *err);
+/* Takes all of it away, whatever is there of it. */
+int fabric_down(const struct layout *layout, struct err *err);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* ferryctl - for people: a cluster on one machine, and what runs in it. */
+
+#include <signal.h>
+
+#include "base/array.h"
+#include "base/command.h"
+#include "base/js.h"
+#include "base/log.h"
+#include "ctl/command.h"
+#include "tls/init.h"
+#include "version.h"
+
+#define VERSION FERRY_VERSION " (" FERRY_COMMIT ")"
+
+static const struct command commands[] = {
+	{ "cluster", command_cluster, "a whole cluster on this computer" },
+	{ "image", command_image, "what nodes find under the names of images" },
+};
+
+static const struct program program = {
+	.name = "ferryctl",
+	.summary = "Virtual machines that move, for people.",
+	.manual = "ferryctl(1)",
+	.version = VERSION,
+	.commands = commands,
+	.count = ARRAY_LEN(commands),
+};
+
+static const struct command cluster_commands[] = {
+	{ "up", command_cluster_up, "start one" },
+	{ "status", command_cluster_status, "what runs, and what is wrong" },
+	{ "restart", command_cluster_restart, "end a program and start it" },
+	{ "down", command_cluster_down, "end it and remove all of it" },
+};
+
+static const struct program cluster_program = {
+	.name = "ferryctl cluster",
+	.summary = "A whole cluster on this computer: nodes are namespaces.",
+	.manual = "ferryctl(1)",
+	.version = VERSION,
+	.commands = cluster_commands,
+	.count = ARRAY_LEN(cluster_commands),
+};
+
+static const struct command image_commands[] = {
+	{ "import", command_image_import, "add one, or replace it" },
+	{ "list", command_image_list, "those that there are" },
+	{ "remove", command_image_remove, "remove one" },
+};
+
+static const struct program image_program = {
+	.name = "ferryctl image",
+	.summary = "What nodes find under the names of images.",
+	.manual = "ferryctl(1)",
+	.version = VERSION,
+	.commands = image_commands,
+	.count = ARRAY_LEN(image_commands),
+};
+
+int
+command_cluster(int argc, char **argv)
+{
+	return command_main(&cluster_program, argc, argv);
+}
+
+int
+command_image(int argc, char **argv)
+{
+	return command_main(&image_program, argc, argv);
+}
+
+int
+main(int argc, char **argv)
+{
+	js_init();
+	tls_init();
+	log_init("ferryctl", LOG_LEVEL_WARNING, LOG_FORMAT_AUTO);
+	(void)signal(SIGPIPE, SIG_IGN);
+	return command_main(&program, argc, argv);
+}

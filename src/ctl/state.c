@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/jsat.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#define STATE_VERSION 1
+#define STATE_MAX (4UL * 1024 * 1024)
+#define STATE_NAME "state.json"
+#define STAT_FIELD 22 /* starttime in /proc/PID/stat */
+
+static int
+lock(struct state *state, struct err *err)
+{
+	int fd = open(state->layout.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd == -1)
+		return err_errno(err, "cannot open '%s'", state->layout.dir);
+	state->lock_fd = fd;
+	if (flock(fd, LOCK_EX | LOCK_NB) == -1) {
+		if (errno == EWOULDBLOCK)
+			return err_set(err, ERR_CONFLICT,
+				       "another ferryctl works on '%s'",
+				       state->layout.dir);
+		return err_errno(err, "cannot lock '%s'", state->layout.dir);
+	}
+	return 0;
+}
+
+int
+state_create(struct state *state, const struct layout *layout, struct err *err)
+{
+	AUTO(free_ptr) char *path = layout_path(layout, STATE_NAME);
+
+	*state = STATE_NONE;
+	if (layout_init(&state->layout, layout->dir, layout->name,
+			layout->nodes, err) == -1)
+		return -1;
+	if (mkdir(layout->dir, 0755) == -1 && errno != EEXIST)
+		return err_errno(err, "cannot make '%s'", layout->dir);
+	if (lock(state, err) == -1)
+		return -1;
+	if (access(path, F_OK) == 0)
+		return err_set(err, ERR_EXISTS,
+			       "'%s' has a cluster already; 'ferryctl cluster "
+			       "down' ends it",
+			       layout->dir);
+	state->json = json_pack("{s:i, s:s, s:i, s:[]}", "version",
+				STATE_VERSION, "name", layout->name, "nodes",
+				(int)layout->nodes, "programs");
+	return state_save(state, err);
+}
+
+int
+state_open(struct state *state, const char *dir, struct err *err)
+{
+	AUTO(free_ptr) char *path = xasprintf("%s/" STATE_NAME, dir);
+	AUTO(free_ptr) char *text = NULL;
+	json_t *json;
+	size_t len;
+
+	*state = STATE_NONE;
+	if (path_read_file(path, STATE_MAX, &text, &len, err) == -1) {
+		if (err->kind == ERR_NOT_FOUND)
+			return err_set(err, ERR_NOT_FOUND,
+				       "there is no cluster in '%s'", dir);
+		return -1;
+	}
+	json = js_parse(text, len, err);
+	if (json == NULL)
+		return err_prefix(err, "'%s'", path);
+	state->json = json;
+	if (js_int_at(json, "version", 0) != STATE_VERSION)
+		return err_set(err, ERR_INVALID,
+			       "'%s' is of another version of ferryctl", path);
+	if (layout_init(&state->layout, dir, js_str_at(json, "name"),
+			(unsigned)js_int_at(json, "nodes", 0), err) == -1)
+		return -1;
+	return lock(state, err);
+}
+
+int
+state_save(const struct state *state, struct err *err)
+{
+	AUTO(free_ptr) char *text = js_text(state->json);
+
+	return path_write_file_at(state->lock_fd, STATE_NAME, text,
+				  strlen(text), 0644, err);
+}
+
+void
+state_done(struct state *state)
+{
+	layout_done(&state->layout);
+	json_decref(state->json);
+	close_fd(&state->lock_fd);
+	*state = STATE_NONE;
+}
+
+json_t *
+state_program(const struct state *state, const char *name, unsigned node)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(js_arr_at(state->json, "programs"), i, item)
+	{
+		if (str_equal(js_str_at(item, "name"), name) &&
+		    js_int_at(item, "node", 0) == (int64_t)node)
+			return item;
+	}
+	return NULL;
+}
+
+uint64_t
+state_started(pid_t pid)
+{
+	char path[64], text[1024], *at;
+	uint64_t value = 0;
+	FILE *file;
+	size_t len;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return 0;
+	len = fread(text, 1, sizeof(text) - 1, file);
+	(void)fclose(file);
+	text[len] = '\0';
+	/* Behind the name, which may have anything in it; a zombie is gone. */
+	at = strrchr(text, ')');
+	if (at == NULL || at[1] == '\0' || at[2] == 'Z')
+		return 0;
+	at++;
+	for (int field = 3; field < STAT_FIELD && at != NULL; field++)
+		at = strchr(at + 1, ' ');
+	if (at != NULL)
+		value = strtoull(at + 1, NULL, 10);
+	return value;
+}
+
+void
+state_set_program(struct state *state, const char *name, unsigned node,
+		  pid_t pid, json_t *argv)
+{
+	json_t *program = state_program(state, name, node);
+
+	if (program == NULL) {
+		program = json_pack("{s:s, s:i}", "name", name, "node",
+				    (int)node);
+		json_array_append_new(js_arr_at(state->json, "programs"),
+				      program);
+	}
+	json_object_set_new(program, "pid", json_integer(pid));
+	json_object_set_new(program, "started",
+			    json_integer((json_int_t)state_started(pid)));
+	json_object_set_new(program, "argv", argv);
+}
+
+pid_t
+state_running(const json_t *program)
+{
+	int64_t pid = js_int_at(program, "pid", -1);
+	int64_t started = js_int_at(program, "started", 0);
+
+	if (pid <= 0 || started == 0 ||
+	    state_started((pid_t)pid) != (uint64_t)started)
+		return -1;
+	return (pid_t)pid;
+}
