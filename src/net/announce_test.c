@@ -23,8 +23,10 @@ wire_new(void)
 	struct tap_spec spec = { "tap0", LINK_NOBODY, LINK_NOBODY, false };
 
 	assert_ok(tap_add(wire.net.fd, &spec, err));
-	assert_ok(link_set_up(wire.net.nl, "tap0", true, err));
+	/* First open, then up: the other way the kernel drops what is sent
+	 * until it has noticed that there is somebody. */
 	assert_ok(tap_open(wire.net.fd, "tap0", &wire.fd, err));
+	assert_ok(link_set_up(wire.net.nl, "tap0", true, err));
 	return wire;
 }
 
