@@ -18,10 +18,15 @@ state_of(const struct facts *f)
 static bool
 source_over(const struct facts *f, struct decision *d)
 {
-	if (!facts_is_over(f))
+	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
+
+	if (!facts_is_over(f) || f->source.uid[0] == '\0')
 		return false;
-	if (f->source.uid[0] == '\0')
-		return false;
+	/* libvirt still says goodbye to its peer. */
+	if (!state_of(f)->failed && r != NULL && !r->completed) {
+		decision_again(d, f->now_us + DECIDE_RETRY_US);
+		return true;
+	}
 	/* A launcher that has not heard of it yet gives up at once. */
 	d->step = STEP_STOP_SOURCE;
 	return true;
