@@ -11,6 +11,7 @@
 #include "controller/evacuation/evacuation.h"
 #include "controller/instance/instance.h"
 #include "controller/machine/machine.h"
+#include "controller/metrics.h"
 #include "controller/migration/migrations.h"
 #include "controller/world.h"
 #include "kube/client.h"
@@ -163,6 +164,10 @@ write_metrics(struct buf *buf, void *arg)
 		       "kubevirt_virt_controller_ready_status %d\n",
 		       leader_leads(c->leader),
 		       world_has_synced(c->world)) == -1)
+		return -1;
+	/* Of several processes the leader tells, so that nothing is counted
+	 * twice. */
+	if (c->running && metrics_write(c->world, buf) == -1)
 		return -1;
 	return world_write_metrics(c->world, buf);
 }

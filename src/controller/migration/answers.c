@@ -17,6 +17,8 @@
 /* Quotas tell when they change; this is for what they do not tell. */
 #define QUOTA_RETRY_US (60 * TIME_US_PER_SECOND)
 #define QUOTA_TEXT "exceeded quota"
+/* A server that is away for a moment is not worth an event. */
+#define TRANSIENT_FAILURES 3
 #define SECURITY_TEXT "violates PodSecurity"
 
 static void
@@ -70,6 +72,23 @@ answers_say_failed(struct run *run, const struct action *action,
 	emit(run, &event);
 }
 
+/* For what the server said: of what may be over at once only when it is not. */
+static void
+say_refused(struct run *run, const struct action *action,
+	    const struct kube_result *result)
+{
+	bool transient =
+		result->code == 0 || result->code == 429 || result->code >= 500;
+	struct log_field ref[RUNSTATE_REF];
+
+	if (transient && queue_failures(worker_queue(run->all->worker),
+					run->key) < TRANSIENT_FAILURES)
+		log_info(runstate_ref(run, ref), "%s failed, trying again: %s",
+			 action_name(action->kind), result->status->message);
+	else
+		answers_say_failed(run, action, result->status->message);
+}
+
 static enum verdict
 pod_is_there(struct run *run, const struct action *action, const json_t *pod)
 {
@@ -93,7 +112,7 @@ pod_failed(struct run *run, const struct action *action,
 		run->note->create_sent = true;
 		return VERDICT_LOOK;
 	}
-	answers_say_failed(run, action, text);
+	say_refused(run, action, result);
 	/* Others may use it meanwhile. */
 	migrations_release(run->all, run->uid);
 	if (result->code != 403 || strstr(text, QUOTA_TEXT) == NULL)
@@ -158,7 +177,7 @@ on_machine(struct run *run, const struct action *action,
 		run->reading = NULL;
 		return VERDICT_PAUSE;
 	}
-	answers_say_failed(run, action, result->status->message);
+	say_refused(run, action, result);
 	return VERDICT_PAUSE;
 }
 
@@ -197,7 +216,7 @@ on_stamp(struct run *run, const struct step *step, const struct action *action,
 		return VERDICT_NEXT;
 	}
 	if (!came_late(result))
-		answers_say_failed(run, action, result->status->message);
+		say_refused(run, action, result);
 	return VERDICT_PAUSE;
 }
 
@@ -212,7 +231,7 @@ on_mark(struct run *run, const struct step *step, const struct action *action,
 	}
 	/* A pod that is gone needs no mark, and the watch will say so. */
 	if (!kube_is_not_found(result))
-		answers_say_failed(run, action, result->status->message);
+		say_refused(run, action, result);
 	return VERDICT_PAUSE;
 }
 
@@ -228,7 +247,7 @@ on_deletion(struct run *run, const struct step *step,
 		return VERDICT_NEXT;
 	}
 	if (result->status->code != 0) {
-		answers_say_failed(run, action, result->status->message);
+		say_refused(run, action, result);
 		return VERDICT_PAUSE;
 	}
 	/* One that does not say that it will go is gone. */

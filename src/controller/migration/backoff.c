@@ -6,11 +6,15 @@
 #include "controller/migration/facts.h"
 #include "meta/time.h"
 
+/* Times are in seconds. Of two within one that has not ended is the newer:
+ * there is one such at a time. */
 static bool
 is_newer(const struct vmim *a, const struct vmim *b)
 {
 	if (a->meta.created_us != b->meta.created_us)
 		return a->meta.created_us > b->meta.created_us;
+	if (vmim_is_final(a) != vmim_is_final(b))
+		return vmim_is_final(b);
 	return strcmp(a->meta.uid, b->meta.uid) > 0;
 }
 

@@ -30,18 +30,27 @@ canceled_early(const struct facts *f)
 	return facts_is_canceled(f) && !facts_is_handed_off(f);
 }
 
-/* The machine has arrived: what becomes of the pod is not this story. */
+/* The nodes have said how it went: what becomes of the pod follows from that
+ * and is no reason. */
+static bool
+is_told(const struct facts *f)
+{
+	const struct migration_state *state = facts_state(f);
+
+	return state != NULL && (state->completed || state->failed);
+}
+
 static bool
 target_ended(const struct facts *f)
 {
 	return f->target_pod != NULL && pod_is_down(f->target_pod) &&
-	       !facts_is_done(f);
+	       !is_told(f);
 }
 
 static bool
 target_removed(const struct facts *f)
 {
-	return f->target_pod == NULL && !facts_is_done(f) &&
+	return f->target_pod == NULL && !is_told(f) &&
 	       migration_phase_is_running(f->vmim->phase);
 }
 
@@ -170,7 +179,7 @@ static const struct rung ladder[] = {
 	  "Migration was canceled", true },
 	{ "target-ended", target_ended, FAILURE_TARGET_POD_ENDED,
 	  "Migration failed because target pod shutdown during migration",
-	  LADDER_TARGET_DOWN, false },
+	  LADDER_TARGET_DOWN, true },
 	{ "target-removed", target_removed, FAILURE_TARGET_POD_REMOVED,
 	  REMOVED_TEXT, LADDER_TARGET_DOWN, true },
 	{ "state-cleared", state_cleared, FAILURE_STATE_CLEARED,

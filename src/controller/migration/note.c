@@ -15,6 +15,7 @@ note_clear(struct note *note)
 	pod_unref(&note->target);
 	pod_unref(&note->source);
 	free(note->gone_uid);
+	json_decref(note->progress);
 	free(note->quota_text);
 	free(note->uid);
 }

@@ -39,7 +39,8 @@ struct note {
 	int64_t quota_until_us; /* then it is tried again */
 	/* When a phase that is not written yet was entered; 0: not. */
 	int64_t entered_us[MIGRATION_PHASE_COUNT];
-	int64_t progress_us; /* when progress was copied last */
+	int64_t progress_us; /* when progress was looked at last */
+	json_t *progress;    /* that was copied last; NULL: none */
 	/* For the statistics. */
 	unsigned writes;
 	uint64_t queued_ns; /* when it became due; 0: not, or not known */

@@ -367,26 +367,33 @@ make_steps(struct run *run, const struct facts *f)
 	return 0;
 }
 
-/* What the machine says of the transfer, if the migration is to say it too. */
+/* What the machine says of the transfer, when the migration is to say it too:
+ * not often, and not twice. */
 static json_t *
 progress_due(struct run *run, const struct facts *f)
 {
 	const struct migration_state *state = facts_state(f);
 	struct note *note = run->note;
+	AUTO(js_unref) json_t *parsed = NULL;
+	json_t *progress;
 	struct err err;
-	json_t *parsed, *progress;
 
 	if (run->decision.phase != MIGRATION_RUNNING || state == NULL)
 		return NULL;
 	if (note->progress_us == 0)
 		note->progress_us = f->now_us;
-	if (f->now_us < note->progress_us + PROGRESS_US)
+	if (f->now_us < note->progress_us + PROGRESS_US) {
+		decision_again(&run->decision, note->progress_us + PROGRESS_US);
 		return NULL;
+	}
 	note->progress_us = f->now_us;
 	parsed = js_parse(state->text, strlen(state->text), &err);
-	progress = json_incref(js_obj_at(parsed, "progress"));
-	json_decref(parsed);
-	return progress;
+	progress = js_obj_at(parsed, "progress");
+	if (progress == NULL || json_equal(progress, note->progress) == 1)
+		return NULL;
+	json_decref(note->progress);
+	note->progress = json_incref(progress);
+	return json_incref(progress);
 }
 
 /* Whether its status is to be written now; if not, when. */

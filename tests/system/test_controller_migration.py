@@ -1,0 +1,667 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Migrations: every phase, every way to fail, every wait, on played nodes."""
+
+import collections
+import json
+
+import pytest
+
+import played_objects as objects
+from controllers import Controllers
+from kubeapi import has_vanished, wait_for
+from played import Played, wait_phase
+from played_objects import PODS, VMIMS, VMIS, key_of, namespaced
+from played_steps import FINAL, state, status
+
+NODES = ("move-a", "move-b", "move-c")
+KUBEVIRTS = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
+POLICIES = "/apis/migrations.kubevirt.io/v1alpha1/migrationpolicies"
+MIGRATION_LABEL = "kubevirt.io/migrationJobUID"
+MANY = 1000
+PHASES = ["Pending", "Scheduling", "Scheduled", "PreparingTarget",
+          "TargetReady", "Running", "Succeeded"]
+CANCELED = "Migration failed due to being canceled"
+REMOVED = "Migration target pod was removed during active migration."
+
+
+@pytest.fixture(name="played", scope="module")
+def played_(cluster):
+    with Played(cluster, *NODES) as made:
+        yield made
+
+
+@pytest.fixture(name="controllers", scope="module")
+def controllers_(cluster):
+    with Controllers(cluster) as made:
+        cluster.api().create(KUBEVIRTS, objects.kubevirt({
+            "parallelMigrationsPerCluster": MANY,
+            "parallelOutboundMigrationsPerNode": MANY}))
+        made.leader()
+        yield made
+
+
+@pytest.fixture(name="configure")
+def configure_(cluster, controllers):
+    """Changes the KubeVirt object for one test."""
+    path = f"{KUBEVIRTS}/kubevirt"
+    api = cluster.api()
+    before = api.get(path)
+
+    def change(migrations=None, annotations=None):
+        api.patch(path, {"metadata": {"annotations": annotations or {}},
+                         "spec": {"configuration": {
+                             "migrations": migrations or {}}}})
+    yield change
+    now = api.get(path)
+    api.put(path, {**before, "metadata": {
+        **before["metadata"],
+        "resourceVersion": now["metadata"]["resourceVersion"]}})
+
+
+class Trip:
+    """A migration, and what is known about it."""
+
+    def __init__(self, played, machine, settled=True, **more):
+        """settled: no other migration of the machine goes on."""
+        self.played, self.api, self.machine = played, played.api, machine
+        found = played.settle(machine) if settled else played.machine(machine)
+        self.source = status(found)["nodeName"]
+        self.made = played.migrate(machine, **more)
+        self.uid = self.made["metadata"]["uid"]
+        self.namespace, self.name = key_of(self.made).split("/")
+        self.path = namespaced(VMIMS, self.namespace, self.name)
+
+    def now(self):
+        return self.api.get(self.path)
+
+    def wait(self, *phases):
+        return wait_phase(self.api, self.made, *phases)
+
+    def condition(self, kind):
+        """The condition of a type; None when there is none."""
+        for each in status(self.now()).get("conditions", []):
+            if each["type"] == kind:
+                return each
+        return None
+
+    def wait_condition(self, kind, reason):
+        def said():
+            found = self.condition(kind)
+            return found if found and found["reason"] == reason else None
+        return wait_for(f"{kind} of {self.path} to be {reason}", said)
+
+    def wait_waiting(self, reason):
+        return self.wait_condition("ferry.io/Waiting", reason)
+
+    def pod(self):
+        """The target pod; None when there is none."""
+        pods = self.api.get(
+            f"{namespaced(PODS, self.namespace)}?labelSelector="
+            f"{MIGRATION_LABEL}%3D{self.uid}")["items"]
+        assert len(pods) <= 1
+        return pods[0] if pods else None
+
+    def wait_pod(self):
+        return wait_for(f"the target pod of {self.path}", self.pod)
+
+    def wait_tidy(self):
+        wait_for(f"the finalizer of {self.path} to go", lambda: not
+                 self.now()["metadata"].get("finalizers"))
+
+    def wait_gone(self):
+        wait_for(f"{self.path} to go",
+                 lambda: has_vanished(self.api, self.path))
+
+    def cancel(self):
+        self.api.delete(self.path)
+
+    def events(self, of="VirtualMachineInstanceMigration"):
+        """Texts by reason, of those that are about it."""
+        name = self.name if of.endswith("Migration") else \
+            self.machine.split("/")[1]
+        found = collections.defaultdict(list)
+        for event in self.api.get(
+                f"/api/v1/namespaces/{self.namespace}/events")["items"]:
+            about = event["involvedObject"]
+            if (about["kind"], about["name"]) == (of, name):
+                found[event["reason"]].append(event["message"])
+        return found
+
+    def wait_event(self, reason, text,
+                   of="VirtualMachineInstanceMigration"):
+        wait_for(f"the event {reason} '{text}'",
+                 lambda: text in self.events(of)[reason])
+
+    def check_failed(self, code, text):
+        """It has failed for this reason, and nothing is left of it."""
+        found = self.wait(*FINAL)
+        assert status(found)["phase"] == "Failed"
+        failure = self.condition("ferry.io/Failure")
+        assert failure["reason"] == code
+        assert failure["message"].startswith(text)
+        assert self.condition("ferry.io/Waiting") is None
+        self.wait_event("FailedMigration", text)
+        self.wait_tidy()
+        wait_for("the target pod to go", lambda: self.pod() is None)
+        return found
+
+    def check_stayed(self):
+        assert status(self.played.settle(self.machine))["nodeName"] == \
+            self.source
+
+
+@pytest.fixture(name="machine")
+def machine_(controllers, played, namespace):
+    """A machine that runs; what a test holds of it is released."""
+    del controllers
+    made = played.start(namespace, "vm")
+    yield made
+    for step in [s for s, of in list(played.held) if of == made]:
+        played.release(step, made)
+
+
+def test_a_migration_goes_through_all_phases(controllers, played, machine):
+    ended = controllers.leader().metrics()["ferry_migration_ended_total"]
+    steps = ("run", "prepare", "start", "arrive", "switch")
+    for step in steps:
+        played.hold(step, machine)
+    trip = Trip(played, machine)
+    trip.wait("Scheduling")
+    trip.wait_waiting("PodNotReady")
+    pod = trip.wait_pod()
+    assert pod["metadata"]["labels"][MIGRATION_LABEL] == trip.uid
+    assert pod["metadata"]["annotations"][
+        "kubevirt.io/migrationJobName"] == trip.name
+    trip.wait_event("SuccessfulCreate",
+                    f"Created migration target pod {pod['metadata']['name']}")
+
+    played.step("run", machine)
+    trip.wait("PreparingTarget")
+    trip.wait_waiting("TargetNodePreparation")
+    trip.wait_event("SuccessfulHandOver", "Migration target pod is ready for "
+                    "preparation by virt-handler.")
+    handed = state(played.machine(machine))
+    assert handed["migrationUid"] == trip.uid
+    assert handed["sourceNode"] == trip.source
+    assert handed["targetPod"] == pod["metadata"]["name"]
+    assert handed["migrationConfiguration"]["completionTimeoutPerGiB"] == 150
+
+    played.step("prepare", machine)
+    trip.wait("TargetReady")
+    trip.wait_waiting("SourceNodeStart")
+    played.step("start", machine)
+    trip.wait("Running")
+    trip.wait_waiting("Transfer")
+    played.step("arrive", machine)
+    wait_for("the pod to be marked", lambda: trip.pod()["metadata"][
+        "annotations"].get("kubevirt.io/migration-target-ready-timestamp"))
+    played.step("switch", machine)
+
+    found = trip.wait(*FINAL)
+    assert status(found)["phase"] == "Succeeded"
+    assert [t["phase"] for t in status(found)[
+        "phaseTransitionTimestamps"]] == PHASES
+    trip.wait_event("SuccessfulMigration",
+                    "Source node reported migration succeeded")
+    trip.wait_tidy()
+    assert status(trip.now())["migrationState"]["migrationUid"] == trip.uid
+    assert not status(trip.now())["conditions"]
+    assert status(played.settle(machine))["nodeName"] != trip.source
+    now = wait_for("the count of ended migrations", lambda: (
+        m := controllers.leader().metrics())[
+            "ferry_migration_ended_total"] > ended and m)
+    # Each phase was looked at long enough to be written by itself.
+    assert now["ferry_migration_ended_writes_max"] <= 10
+
+
+def test_a_quick_migration_takes_few_writes(controllers, played, machine):
+    before = controllers.leader().metrics()
+    for _ in range(3):
+        trip = Trip(played, machine)
+        assert status(trip.wait(*FINAL))["phase"] == "Succeeded"
+        trip.wait_tidy()
+
+    def counted():
+        now = controllers.leader().metrics()
+        ended, writes = (now[n] - before[n] for n in (
+            "ferry_migration_ended_total",
+            "ferry_migration_ended_writes_total"))
+        return ended == 3 and writes
+    assert wait_for("all to be counted", counted) <= 3 * 8
+
+
+def test_one_that_nobody_stamped_is_stamped_and_moves(played, machine):
+    namespace, name = machine.split("/")
+    made = played.api.create(namespaced(VMIMS, namespace), {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstanceMigration",
+        "metadata": {"name": "bare", "finalizers": ["example.com/other"]},
+        "spec": {"vmiName": name}})
+    found = wait_phase(played.api, made, *FINAL)
+    assert status(found)["phase"] == "Succeeded"
+    assert found["metadata"]["labels"]["kubevirt.io/vmi-name"] == name
+    path = namespaced(VMIMS, namespace, "bare")
+    wait_for("the finalizer to go", lambda: played.api.get(path)["metadata"][
+        "finalizers"] == ["example.com/other"])
+    played.api.patch(path, {"metadata": {"finalizers": None}})
+
+
+# --- canceling ---------------------------------------------------------------
+
+@pytest.mark.parametrize("step,phase", [
+    ("run", "Scheduling"), ("prepare", "PreparingTarget"),
+    ("start", "TargetReady"), ("arrive", "Running")])
+def test_a_cancel_ends_it_in_every_phase(played, machine, step, phase):
+    played.hold(step, machine)
+    trip = Trip(played, machine)
+    trip.wait(phase)
+    trip.cancel()
+    trip.wait_gone()
+    if phase == "Scheduling":
+        trip.wait_event("FailedMigration", CANCELED)
+        (said,) = trip.events()["SuccessfulDelete"]
+        assert said.startswith(
+            f"migration canceled and pod {trip.namespace}/")
+    else:
+        trip.wait_event("SuccessfulAbortMigration", "Migration is ready to be "
+                        "canceled by virt-handler.")
+        trip.wait_event("FailedMigration", CANCELED if phase != "Running"
+                        else "source node reported migration failed")
+    assert trip.pod() is None
+    trip.check_stayed()
+
+
+def test_a_cancel_after_the_switch_comes_too_late(played, machine):
+    played.hold("switch", machine)
+    trip = Trip(played, machine)
+    played.wait_due("switch", machine)
+    trip.wait("Running")
+    trip.cancel()
+    trip.wait_condition("migrationAbortRequested", "Canceled")
+    played.release("switch", machine)
+    trip.wait_gone()
+    trip.wait_event("SuccessfulMigration",
+                    "Source node reported migration succeeded")
+    assert status(played.settle(machine))["nodeName"] != trip.source
+
+
+# --- the ladder --------------------------------------------------------------
+
+def test_without_its_machine_it_fails_and_goes(played, machine):
+    played.hold("run", machine)
+    trip = Trip(played, machine)
+    trip.wait("Scheduling")
+    path = namespaced(VMIS, *machine.split("/"))
+    played.api.patch(path, {"metadata": {"finalizers": None}})
+    played.api.delete(path, {"gracePeriodSeconds": 0})
+    trip.wait_gone()
+    trip.wait_event("FailedMigration",
+                    "Migration failed because vmi does not exist.")
+    wait_for("its pod to go", lambda: trip.pod() is None)
+
+
+def test_a_machine_that_ends_ends_its_migration(played, machine):
+    played.hold("arrive", machine)
+    trip = Trip(played, machine)
+    trip.wait("Running")
+    played.api.patch(namespaced(VMIS, *machine.split("/")),
+                     {"status": {"phase": "Failed"}})
+    trip.check_failed("MachineEnded",
+                      "Migration failed vmi shutdown during migration.")
+    trip.wait_event(
+        "FailedMigration", f"VirtualMachineInstance migration uid {trip.uid} "
+        "failed. reason: Machine has ended", "VirtualMachineInstance")
+
+
+def test_one_half_of_a_migration_elsewhere_is_refused(played, machine):
+    trip = Trip(played, machine, spec={"receive": {"migrationID": "1"}})
+    trip.check_failed("DecentralizedUnsupported", "Migration failed because "
+                      "migrations between namespaces or clusters are not "
+                      "supported")
+
+
+def test_a_target_pod_that_ends_ends_it(played, machine):
+    played.hold("arrive", machine)
+    trip = Trip(played, machine)
+    trip.wait("Running")
+    played.end_pod(key_of(trip.pod()))
+    trip.check_failed("TargetPodEnded", "Migration failed because target pod "
+                      "shutdown during migration")
+    assert state(played.machine(machine))["failureReason"] == \
+        "Target pod is down"
+    trip.check_stayed()
+
+
+def test_a_target_pod_that_is_removed_ends_it(played, machine):
+    played.hold("run", machine)
+    trip = Trip(played, machine)
+    trip.wait("Scheduling")
+    played.take_pod(key_of(trip.wait_pod()))
+    trip.check_failed("TargetPodRemoved", REMOVED)
+
+
+@pytest.mark.parametrize("operation,code,text", [
+    ({"op": "remove"}, "StateCleared",
+     "VMI's migration state was cleared during the active migration."),
+    ({"op": "replace", "value": {"migrationUid": "another"}}, "StateTaken",
+     "VMI's migration state was taken over by another migration job during "
+     "active migration.")])
+def test_a_state_that_somebody_changes_ends_it(played, machine, operation,
+                                               code, text):
+    played.hold("prepare", machine)
+    trip = Trip(played, machine)
+    trip.wait("PreparingTarget")
+    path = namespaced(VMIS, *machine.split("/"))
+    played.api.patch(path, [{"path": "/status/migrationState", **operation}],
+                     kind="json")
+    trip.check_failed(code, text)
+    played.api.patch(path, {"status": {"migrationState": None}})
+
+
+def test_what_the_source_reports_is_told(played, machine):
+    played.fail(machine, "out of luck")
+    trip = Trip(played, machine)
+    found = trip.check_failed("ReportedByNode",
+                              "source node reported migration failed")
+    assert status(found)["migrationState"]["failureReason"] == "out of luck"
+    assert "out of luck" in trip.condition("ferry.io/Failure")["message"]
+    trip.check_stayed()
+
+
+def test_the_second_of_two_is_refused(played, machine):
+    played.hold("arrive", machine)
+    first = Trip(played, machine)
+    first.wait("Running")
+    second = Trip(played, machine, settled=False)
+    found = second.check_failed(
+        "AnotherMigration", "VMI is not eligible for migration because "
+        "another migration job is in progress.")
+    assert [t["phase"] for t in status(found)[
+        "phaseTransitionTimestamps"]] == ["Failed"]
+    played.release("arrive", machine)
+    assert status(first.wait(*FINAL))["phase"] == "Succeeded"
+
+
+@pytest.mark.parametrize("step,annotation,code,text", [
+    ("prepare", "ferry.io/migrationPreparingTargetTimeoutSeconds",
+     "PreparingTargetTimeout", "Migration failed because the target node did "
+     "not prepare in time"),
+    ("start", "ferry.io/migrationTargetReadyTimeoutSeconds",
+     "TargetReadyTimeout", "Migration failed because the source node did not "
+     "start it in time"),
+    ("run", "kubevirt.io/migrationPendingPodTimeoutSeconds",
+     "PendingPodTimeout", REMOVED)])
+def test_each_phase_has_its_deadline(played, machine, step, annotation, code,
+                                     text):
+    played.hold(step, machine)
+    trip = Trip(played, machine, annotations={annotation: "1"})
+    trip.check_failed(code, text)
+    if step == "run":
+        (said,) = trip.events()["SuccessfulDelete"]
+        assert said.startswith(f"pending pod {trip.namespace}/")
+        assert said.endswith(" timeout period exceeded")
+    trip.check_stayed()
+
+
+def test_a_transfer_that_takes_too_long_is_aborted(played, machine):
+    played.hold("arrive", machine)
+    trip = Trip(played, machine, annotations={
+        "ferry.io/migrationRunningTimeoutSeconds": "1"})
+    trip.check_failed("RunningTimeout",
+                      "source node reported migration failed")
+    trip.check_stayed()
+
+
+def test_a_source_that_does_not_answer_an_abort_is_not_waited_for(
+        played, machine):
+    played.hold("arrive", machine)
+    played.hold("abort", machine)
+    trip = Trip(played, machine)
+    trip.wait("Running")
+    trip.cancel()
+    said = trip.wait_condition("migrationAbortRequested", "Canceled")
+    conditions = [c for c in status(trip.now())["conditions"]
+                  if c["type"] != said["type"]]
+    trip.api.patch(f"{trip.path}/status", {"status": {"conditions": [
+        *conditions, {**said, "lastTransitionTime":
+                      "2020-01-01T00:00:00Z"}]}})
+    trip.wait_gone()
+    trip.wait_event("FailedMigration", "Migration failed because the source "
+                    "node did not answer the request to abort in time")
+    trip.check_stayed()
+
+
+def test_a_pod_that_fits_nowhere_is_told_and_given_up(played, machine):
+    trip = Trip(played, machine, annotations={
+        "kubevirt.io/migrationUnschedulablePodTimeoutSeconds": "3"},
+        spec={"addedNodeSelector": {"example.com/no": "such"}})
+    trip.wait_waiting("PodUnschedulable")
+    trip.wait_event("migrationTargetPodUnschedulable",
+                    f"Migration target pod for VMI [{machine}] is currently "
+                    "unschedulable.")
+    trip.check_failed("UnschedulableTimeout", REMOVED)
+    (said,) = trip.events()["SuccessfulDelete"]
+    assert said.startswith(f"unschedulable pod {trip.namespace}/")
+
+
+def test_utility_volumes_are_waited_for_and_then_given_up(played, machine):
+    path = namespaced(VMIS, *machine.split("/"))
+    played.api.patch(path, {"spec": {"utilityVolumes": [
+        {"name": "u", "claimName": "c"}]}})
+    trip = Trip(played, machine, annotations={
+        "kubevirt.io/migrationUtilityVolumesTimeoutSeconds": "3"})
+    trip.wait_waiting("UtilityVolumes")
+    trip.wait_condition("migrationBlockedByUtilityVolumes",
+                        "UtilityVolumesPresent")
+    trip.check_failed("UtilityVolumesTimeout", "Migration failed because "
+                      "utility volumes were not detached in time")
+
+
+# --- waiting -----------------------------------------------------------------
+
+def test_limits_hold_and_people_go_before_the_system(played, configure,
+                                                     controllers, namespace):
+    del controllers
+    machines = [played.start(namespace, f"vm-{i}") for i in range(4)]
+    configure({"parallelMigrationsPerCluster": 1})
+    played.hold("arrive")
+    first = Trip(played, machines[0])
+    first.wait("Running")
+    evacuation = Trip(played, machines[1], annotations={
+        "kubevirt.io/evacuationMigration": "no-such-node"})
+    evacuation.wait_waiting("ClusterLimit")
+    person = Trip(played, machines[2])
+    said = person.wait_waiting("ClusterLimit")
+    assert "The limit of 1 migrations in the cluster" in said["message"]
+    assert status(person.now())["phase"] == "Pending"
+
+    played.step("arrive", machines[0])
+    person.wait("Running")
+    assert status(evacuation.now())["phase"] == "Pending"
+    assert evacuation.pod() is None
+    configure({"parallelMigrationsPerCluster": MANY})
+    evacuation.wait("Running")
+    played.release("arrive")
+    for trip in (first, person, evacuation):
+        assert status(trip.wait(*FINAL))["phase"] == "Succeeded"
+
+
+def test_a_source_node_has_a_limit_of_its_own(played, configure, controllers,
+                                              namespace):
+    del controllers
+    on = collections.defaultdict(list)
+    count = 0
+    while not any(len(m) >= 2 for m in on.values()) or len(on) < 2:
+        made = played.start(namespace, f"vm-{count}")
+        on[status(played.settle(made))["nodeName"]].append(made)
+        count += 1
+    (busy, *_), (idle, *_) = (sorted(on, key=lambda n: -len(on[n])),
+                              sorted(on, key=lambda n: len(on[n])))
+    configure({"parallelOutboundMigrationsPerNode": 1})
+    played.hold("arrive")
+    first = Trip(played, on[busy][0])
+    first.wait("Running")
+    second = Trip(played, on[busy][1])
+    said = second.wait_waiting("SourceNodeLimit")
+    assert f"migrations away from node '{busy}'" in said["message"]
+    other = Trip(played, on[idle][0])
+    other.wait("Running")
+    played.release("arrive")
+    for trip in (first, second, other):
+        assert status(trip.wait(*FINAL))["phase"] == "Succeeded"
+
+
+def test_a_target_node_has_a_limit_of_its_own(played, configure, controllers,
+                                              namespace):
+    del controllers
+    machines = [played.start(namespace, f"vm-{i}") for i in range(3)]
+    target = NODES[0]
+    movable = [m for m in machines
+               if status(played.settle(m))["nodeName"] != target][:2]
+    while len(movable) < 2:
+        made = played.start(namespace, f"more-{len(machines)}")
+        machines.append(made)
+        if status(played.settle(made))["nodeName"] != target:
+            movable.append(made)
+    configure(annotations={"ferry.io/parallelInboundMigrationsPerNode": "1"})
+    played.hold("arrive")
+    there = {"addedNodeSelector": {"kubernetes.io/hostname": target}}
+    first = Trip(played, movable[0], spec=there)
+    first.wait("Running")
+    second = Trip(played, movable[1], spec=there)
+    said = second.wait_waiting("TargetNodeLimit")
+    assert f"migrations to node '{target}'" in said["message"]
+    assert status(second.now())["phase"] == "Scheduled"
+    played.release("arrive")
+    for trip in (first, second):
+        assert status(trip.wait(*FINAL))["phase"] == "Succeeded"
+
+
+def test_it_waits_for_a_quota_and_goes_on_when_that_is_raised(played,
+                                                              machine):
+    namespace = machine.split("/")[0]
+    quotas = f"/api/v1/namespaces/{namespace}/resourcequotas"
+    played.api.create(quotas, {
+        "apiVersion": "v1", "kind": "ResourceQuota",
+        "metadata": {"name": "few"}, "spec": {"hard": {"pods": "1"}}})
+    wait_for("the quota to count", lambda: status(played.api.get(
+        f"{quotas}/few")).get("used", {}).get("pods") == "1")
+    trip = Trip(played, machine)
+    trip.wait_waiting("ResourceQuota")
+    refused = trip.condition("migrationRejectedByResourceQuota")
+    assert "exceeded quota" in refused["message"]
+    wait_for("the event", lambda: any(
+        "exceeded quota" in text for text in trip.events(
+            "VirtualMachineInstance")["FailedCreate"]))
+    played.api.patch(f"{quotas}/few", {"spec": {"hard": {"pods": "2"}}})
+    assert status(trip.wait(*FINAL))["phase"] == "Succeeded"
+    assert trip.condition("migrationRejectedByResourceQuota") is None
+
+
+def test_an_automatic_one_waits_after_a_failure(played, machine):
+    automatic = {"kubevirt.io/evacuationMigration": "no-such-node"}
+    played.fail(machine, "not today")
+    first = Trip(played, machine, annotations=automatic)
+    first.check_failed("ReportedByNode",
+                       "source node reported migration failed")
+    second = Trip(played, machine, annotations=automatic)
+    said = second.wait_waiting("Backoff")
+    assert "The next try is at 20" in said["message"]
+    second.wait_event("MigrationBackoff", f"backoff migrating vmi {machine}",
+                      "VirtualMachineInstance")
+    second.cancel()
+    second.wait_gone()
+
+
+def test_a_backup_is_waited_for(played, machine):
+    path = namespaced(VMIS, *machine.split("/"))
+    played.api.patch(path, {"status": {"backupStatus": {"backupName": "b"}}})
+    trip = Trip(played, machine)
+    trip.wait_waiting("Backup")
+    played.api.patch(path, {"status": {"backupStatus": None}})
+    assert status(trip.wait(*FINAL))["phase"] == "Succeeded"
+
+
+# --- settings, tidying up ----------------------------------------------------
+
+def test_the_policy_of_the_moment_is_resolved_for_good(played, machine):
+    namespace = machine.split("/")[0]
+    played.api.patch(f"/api/v1/namespaces/{namespace}",
+                     {"metadata": {"labels": {"zone": namespace}}})
+    policy = f"policy-{namespace}"
+    played.api.create(POLICIES, {
+        "apiVersion": "migrations.kubevirt.io/v1alpha1",
+        "kind": "MigrationPolicy", "metadata": {"name": policy},
+        "spec": {"allowPostCopy": True, "completionTimeoutPerGiB": 7,
+                 "selectors": {"namespaceSelector": {"zone": namespace}}}})
+    played.hold("prepare", machine)
+    trip = Trip(played, machine)
+    trip.wait("PreparingTarget")
+    handed = state(played.machine(machine))
+    assert handed["migrationPolicyName"] == policy
+    assert handed["migrationConfiguration"]["allowPostCopy"] is True
+    assert handed["migrationConfiguration"]["completionTimeoutPerGiB"] == 7
+    played.api.patch(f"{POLICIES}/{policy}",
+                     {"spec": {"completionTimeoutPerGiB": 9}})
+    played.release("prepare", machine)
+    assert status(trip.wait(*FINAL))["migrationState"][
+        "migrationConfiguration"]["completionTimeoutPerGiB"] == 7
+    played.api.delete(f"{POLICIES}/{policy}")
+
+
+def test_five_that_have_ended_are_kept(played, machine):
+    trips = []
+    for _ in range(7):
+        trips.append(Trip(played, machine))
+        assert status(trips[-1].wait(*FINAL))["phase"] == "Succeeded"
+        trips[-1].wait_tidy()
+    path = namespaced(VMIMS, trips[0].namespace)
+    # Of those that were made within one second any counts as the older.
+    wait_for("five to be left",
+             lambda: len(played.api.get(path)["items"]) == 5)
+
+
+def test_a_pod_whose_migration_was_torn_away_goes(played, machine):
+    played.hold("run", machine)
+    trip = Trip(played, machine)
+    trip.wait("Scheduling")
+    trip.wait_pod()
+    trip.api.patch(trip.path, {"metadata": {"finalizers": None}})
+    trip.cancel()
+    trip.wait_gone()
+    wait_for("the pod to go", lambda: trip.pod() is None)
+    trip.check_stayed()
+
+
+def test_progress_of_a_long_transfer_is_shown(played, machine):
+    played.hold("arrive", machine)
+    trip = Trip(played, machine)
+    trip.wait("Running")
+    path = namespaced(VMIS, *machine.split("/"))
+    percent = 0
+
+    def shown():
+        nonlocal percent
+        percent += 1
+        played.api.patch(path, {"status": {"migrationState": {
+            "progress": {"percent": min(percent, 99),
+                         "bytesRemaining": 4096}}}})
+        return status(trip.now()).get("migrationState", {}).get("progress")
+    found = wait_for("progress on the migration", shown)
+    assert found["bytesRemaining"] == 4096
+    played.release("arrive", machine)
+    assert status(trip.wait(*FINAL))["phase"] == "Succeeded"
+
+
+def test_numbers_are_served(controllers, played, machine):
+    trip = Trip(played, machine)
+    assert status(trip.wait(*FINAL))["phase"] == "Succeeded"
+    found = controllers.leader().metrics()
+    labels = json.dumps  # quotes as Prometheus has them
+    assert found["kubevirt_vmi_migration_succeeded{"
+                 f"vmi={labels('vm')},vmim={labels(trip.name)},"
+                 f"namespace={labels(trip.namespace)}}}"] == 1
+    for phase in ("pending", "scheduling", "unset", "running"):
+        assert found[f"kubevirt_vmi_migrations_in_{phase}_phase"] >= 0
+    assert found["kubevirt_vmi_migration_phase_transition_time_from_creation_"
+                 "seconds_count{phase=\"Succeeded\"}"] >= 1
