@@ -32,7 +32,7 @@ is_internal(const struct call *call)
 
 /* Allows it as it is after the changes. */
 static void
-allow_changed(struct call *call, const json_t *after)
+allow_changed(struct call *call, json_t *after)
 {
 	AUTO(js_unref) json_t *patch = diff_patch(call->review.object, after);
 
@@ -118,12 +118,13 @@ check_pause(const struct call *call, struct status *st)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!str_equal(
 			    obj_annotation(call->review.old_object, names[i]),
-			    obj_annotation(call->review.object, names[i])))
+			    obj_annotation(call->review.object, names[i]))) {
 			return check_deny(st, "FieldValueNotSupported",
 					  "metadata.annotations",
 					  "the annotation %s is written by the "
 					  "subresources pause and unpause only",
 					  names[i]);
+		}
 	}
 	return 0;
 }

@@ -75,7 +75,7 @@ others_decode(const json_t *list, struct others *ret)
 	size_t i;
 	json_t *item;
 
-	ret->list = xcalloc(json_array_size(items) + 1, sizeof(*ret->list));
+	ret->list = xcalloc(json_array_size(items) + 1, sizeof(struct vmim *));
 	json_array_foreach(items, i, item)
 	{
 		struct err err;

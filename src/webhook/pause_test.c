@@ -166,9 +166,9 @@ static void
 test_another_request_ends_it(void **state)
 {
 	struct world *w = *state;
-	AUTO(free_ptr) char *id = begin(w);
 	AUTO(free_ptr) char *other = machine("other", "", "");
 
+	free(begin(w));
 	tell(w, "MODIFIED", other);
 	testapi_until_count(&w->api, &w->ends, 1);
 	assert_int_equal(w->code, 500);

@@ -54,19 +54,17 @@ plan_op(const char *op, const char *path, json_t *value)
 }
 
 json_t *
-plan_ops(json_t *first, ...)
+plan_ops(json_t *first, json_t *second)
 {
 	json_t *ops = json_array();
-	va_list ap;
 
-	va_start(ap, first);
-	for (json_t *op = first; op != NULL; op = va_arg(ap, json_t *))
-		(void)json_array_append_new(ops, op);
-	va_end(ap);
+	(void)json_array_append_new(ops, first);
+	if (second != NULL)
+		(void)json_array_append_new(ops, second);
 	return ops;
 }
 
-static void
+__attribute__((format(printf, 4, 0))) static void
 conflict(struct status *st, const char *resource, const char *name,
 	 const char *fmt, va_list ap)
 {

@@ -20,8 +20,8 @@ struct step *plan_add(struct plan *plan, enum step_kind kind, json_t *body);
 /* An operation of a JSON patch, a new reference; takes that of value, which is
  * NULL for none. */
 json_t *plan_op(const char *op, const char *path, json_t *value);
-/* A list of them; takes the references, NULL ends. */
-json_t *plan_ops(json_t *first, ...) __attribute__((sentinel));
+/* A list of them; takes the references. second may be NULL. */
+json_t *plan_ops(json_t *first, json_t *second);
 
 /* 409 in the words for these two. Each returns NULL. */
 void *plan_conflict_vm(const struct plan_facts *facts, struct status *st,

@@ -206,8 +206,7 @@ test_plans_say_what_is_written(void **state)
 		AUTO(answer_done) struct answer answer = { 0 };
 
 		ask(&plans[i].question, &answer);
-		if (answer.plan == NULL)
-			fail_msg("%zu: %s", i, answer.st.message);
+		assert_non_null(answer.plan);
 		assert_int_equal(answer.plan->code, plans[i].code);
 		assert_string_equal(answer.text, plans[i].text);
 	}

@@ -89,9 +89,8 @@ ask(const struct plan_facts *facts, json_t *requests, struct status *st)
 	}
 	if (before != NULL)
 		ops = plan_ops(plan_op("test", path, json_incref(before)),
-			       plan_op("replace", path, json_incref(list)),
-			       NULL);
-	else
+			       plan_op("replace", path, json_incref(list)));
+	else {
 		/* That there is none cannot be tested everywhere. */
 		ops = plan_ops(
 			plan_op("test", "/metadata/resourceVersion",
@@ -101,8 +100,8 @@ ask(const struct plan_facts *facts, json_t *requests, struct status *st)
 					  json_pack("{s:O}",
 						    "stateChangeRequests",
 						    list))
-				: plan_op("add", path, json_incref(list)),
-			NULL);
+				: plan_op("add", path, json_incref(list)));
+	}
 	if (js_at(facts->vm, "status.startFailure") != NULL)
 		(void)json_array_append_new(
 			ops, plan_op("remove", "/status/startFailure", NULL));
@@ -128,7 +127,7 @@ add_running(struct plan *plan, const struct plan_facts *facts, bool running)
 	}
 	plan_add(plan, STEP_PATCH_VM,
 		 plan_ops(plan_op("test", path, json_incref(before)),
-			  plan_op("replace", path, after), NULL))
+			  plan_op("replace", path, after)))
 		->tests = true;
 }
 
@@ -221,14 +220,13 @@ add_grace(struct plan *plan, const struct plan_facts *facts, json_t *grace)
 	const char *path = "/spec/terminationGracePeriodSeconds";
 	json_t *before =
 		js_at(facts->vmi, "spec.terminationGracePeriodSeconds");
-	json_t *ops =
-		before == NULL
-			? plan_ops(plan_op("add", path, json_incref(grace)),
-				   NULL)
-			: plan_ops(plan_op("test", path, json_incref(before)),
-				   plan_op("replace", path, json_incref(grace)),
-				   NULL);
+	json_t *ops;
 
+	if (before == NULL)
+		ops = plan_ops(plan_op("add", path, json_incref(grace)), NULL);
+	else
+		ops = plan_ops(plan_op("test", path, json_incref(before)),
+			       plan_op("replace", path, json_incref(grace)));
 	(void)plan_add(plan, STEP_PATCH_VMI, ops);
 }
 
@@ -361,14 +359,15 @@ check_restart(const struct plan_facts *facts, const struct views *views,
 
 	if (conds_is_true(&views->vm->conds, COND_VOLUMES_CHANGE))
 		(void)plan_conflict_vm(facts, st, VM_RECOVERY_REQUIRED);
-	else if (strategy == RUN_HALTED || strategy == RUN_ONCE)
+	else if (strategy == RUN_HALTED || strategy == RUN_ONCE) {
 		(void)plan_conflict_vm(facts, st,
 				       "RunStategy %s does not support manual "
 				       "restart requests",
 				       run_strategy_name(strategy));
-	else if (views->vmi == NULL)
+	} else if (views->vmi == NULL) {
 		(void)plan_conflict_vm(facts, st, VM_NOT_RUNNING ": %s",
 				       run_strategy_name(RUN_HALTED));
+	}
 	return st->code == 0 ? 0 : -1;
 }
 
@@ -387,12 +386,13 @@ plan_restart(const struct plan_facts *facts, struct status *st)
 		facts,
 		json_pack("[o, o]", stop_request(facts), start_request(false)),
 		st);
-	if (plan != NULL && plan_is_forced(facts->options) && pod[0] != '\0')
+	if (plan != NULL && plan_is_forced(facts->options) && pod[0] != '\0') {
 		plan_add(plan, STEP_DELETE_POD,
 			 json_pack("{s:s, s:s, s:i}", "apiVersion", "v1",
 				   "kind", "DeleteOptions",
 				   "gracePeriodSeconds", FORCED_GRACE_S))
 			->name = xstrdup(pod);
+	}
 	return plan;
 }
 

@@ -100,12 +100,13 @@ check_taint(const struct plan_facts *facts, struct status *st)
 	node = node_decode(facts->node, &err);
 	if (node == NULL)
 		return status_internal(st, "%s", err.text);
-	if (node_has_taint(node, key, NO_SCHEDULE))
+	if (node_has_taint(node, key, NO_SCHEDULE)) {
 		return status_bad_request(
 			st,
 			"Node \"%s\" has NodeDrainTaintKey \"%s:" NO_SCHEDULE
 			"\"",
 			node->meta.name, key);
+	}
 	return 0;
 }
 
@@ -127,6 +128,6 @@ plan_evacuate_cancel(const struct plan_facts *facts, struct status *st)
 	plan = plan_new(OK);
 	(void)plan_add(plan, STEP_PATCH_VMI,
 		       plan_ops(plan_op("test", path, json_string(node)),
-				plan_op("remove", path, NULL), NULL));
+				plan_op("remove", path, NULL)));
 	return plan;
 }

@@ -77,7 +77,7 @@ write_times(const struct stats *stats, struct buf *buf)
 
 		if (timing->count == 0)
 			continue;
-		for (size_t k = 0; k < ARRAY_LEN(shares); k++)
+		for (size_t k = 0; k < ARRAY_LEN(shares); k++) {
 			(void)buf_printf(
 				buf,
 				"ferry_api_request_duration_seconds{route="
@@ -85,6 +85,7 @@ write_times(const struct stats *stats, struct buf *buf)
 				stat_names[i], shares[k],
 				(double)timing_quantile(timing, shares[k]) /
 					US_PER_S);
+		}
 		(void)buf_printf(
 			buf,
 			"ferry_api_request_duration_seconds_sum{route=\"%s\"} "
@@ -103,12 +104,13 @@ stats_write(const struct stats *stats, const struct http_stats *http,
 	write_head(buf, "ferry_api_requests_total", "counter",
 		   "Requests by route and how they ended.");
 	for (size_t i = 0; i < STAT_COUNT; i++) {
-		for (size_t k = 0; k < STAT_END_COUNT; k++)
+		for (size_t k = 0; k < STAT_END_COUNT; k++) {
 			(void)buf_printf(buf,
 					 "ferry_api_requests_total{route=\"%s\""
 					 ",result=\"%s\"} %" PRIu64 "\n",
 					 stat_names[i], end_names[k],
 					 stats->ends[i][k]);
+		}
 	}
 	write_times(stats, buf);
 	write_one(buf, "ferry_api_connections", "gauge",

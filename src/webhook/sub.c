@@ -27,22 +27,22 @@
 const char *const sub_versions[] = { "v1", "v1alpha3", NULL };
 
 const struct sub_route sub_routes[] = {
-	{ VMS, "start", "VirtualMachine", SUB_VM | SUB_MAYBE_VMI, plan_start,
+	{ VMS, "start", "VirtualMachine", plan_start, SUB_VM | SUB_MAYBE_VMI,
 	  STAT_START },
-	{ VMS, "stop", "VirtualMachine", SUB_VM | SUB_MAYBE_VMI, plan_stop,
+	{ VMS, "stop", "VirtualMachine", plan_stop, SUB_VM | SUB_MAYBE_VMI,
 	  STAT_STOP },
-	{ VMS, "restart", "VirtualMachine", SUB_VM | SUB_MAYBE_VMI | SUB_PODS,
-	  plan_restart, STAT_RESTART },
-	{ VMS, "migrate", "VirtualMachine", SUB_VM | SUB_VMI, plan_migrate,
+	{ VMS, "restart", "VirtualMachine", plan_restart,
+	  SUB_VM | SUB_MAYBE_VMI | SUB_PODS, STAT_RESTART },
+	{ VMS, "migrate", "VirtualMachine", plan_migrate, SUB_VM | SUB_VMI,
 	  STAT_MIGRATE },
-	{ VMS, "evacuate/cancel", "VirtualMachine", SUB_VM | SUB_VMI | SUB_NODE,
-	  plan_evacuate_cancel, STAT_EVACUATE_CANCEL },
-	{ VMIS, "pause", "VirtualMachineInstance", SUB_VMI, plan_pause,
+	{ VMS, "evacuate/cancel", "VirtualMachine", plan_evacuate_cancel,
+	  SUB_VM | SUB_VMI | SUB_NODE, STAT_EVACUATE_CANCEL },
+	{ VMIS, "pause", "VirtualMachineInstance", plan_pause, SUB_VMI,
 	  STAT_PAUSE },
-	{ VMIS, "unpause", "VirtualMachineInstance", SUB_MAYBE_VM | SUB_VMI,
-	  plan_unpause, STAT_UNPAUSE },
-	{ VMIS, "evacuate/cancel", "VirtualMachineInstance", SUB_VMI | SUB_NODE,
-	  plan_evacuate_cancel, STAT_EVACUATE_CANCEL },
+	{ VMIS, "unpause", "VirtualMachineInstance", plan_unpause,
+	  SUB_MAYBE_VM | SUB_VMI, STAT_UNPAUSE },
+	{ VMIS, "evacuate/cancel", "VirtualMachineInstance",
+	  plan_evacuate_cancel, SUB_VMI | SUB_NODE, STAT_EVACUATE_CANCEL },
 };
 const size_t sub_route_count = ARRAY_LEN(sub_routes);
 
@@ -250,13 +250,14 @@ sub_begin(struct call *call)
 {
 	const struct kube_resource *const resources[] = { &api_vms, &api_vmis };
 
-	for (size_t i = 0; i < ARRAY_LEN(resources); i++)
+	for (size_t i = 0; i < ARRAY_LEN(resources); i++) {
 		(void)call_send(call, (struct kube_request){
 					      .verb = KUBE_GET,
 					      .resource = resources[i],
 					      .ns = call->ns,
 					      .name = call->name,
 				      });
+	}
 	call_then(call, machines_read);
 }
 
@@ -295,12 +296,13 @@ read_body(struct call *call, struct status *st)
 				: json_object();
 	if (json_is_null(call->options))
 		call->options = json_object();
-	if (call->options == NULL)
+	if (call->options == NULL) {
 		return status_bad_request(
 			st,
 			"Can not unmarshal Request body to struct, error: "
 			"%s",
 			err.text);
+	}
 	if (!json_is_object(call->options))
 		return status_bad_request(
 			st, "Can not unmarshal Request body to struct, error: "

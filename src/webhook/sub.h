@@ -40,8 +40,8 @@ struct sub_route {
 	const char *resource; /* "virtualmachines" */
 	const char *name;     /* "evacuate/cancel" */
 	const char *kind;     /* what discovery says of it */
-	unsigned reads;
 	plan_fn *plan;
+	unsigned reads;
 	enum stat_route stat;
 };
 

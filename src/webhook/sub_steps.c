@@ -14,16 +14,16 @@
 #define UNPROCESSABLE 422
 
 static const struct write {
-	enum kube_verb verb;
 	const struct kube_resource *resource;
 	const char *subresource;
+	enum kube_verb verb;
 	bool named;
 } writes[] = {
-	[STEP_PATCH_VM] = { KUBE_PATCH_JSON, &api_vms, NULL, true },
-	[STEP_PATCH_VM_STATUS] = { KUBE_PATCH_JSON, &api_vms, "status", true },
-	[STEP_PATCH_VMI] = { KUBE_PATCH_JSON, &api_vmis, NULL, true },
-	[STEP_CREATE_MIGRATION] = { KUBE_CREATE, &api_vmims, NULL, false },
-	[STEP_DELETE_POD] = { KUBE_DELETE, &kube_pods, NULL, true },
+	[STEP_PATCH_VM] = { &api_vms, NULL, KUBE_PATCH_JSON, true },
+	[STEP_PATCH_VM_STATUS] = { &api_vms, "status", KUBE_PATCH_JSON, true },
+	[STEP_PATCH_VMI] = { &api_vmis, NULL, KUBE_PATCH_JSON, true },
+	[STEP_CREATE_MIGRATION] = { &api_vmims, NULL, KUBE_CREATE, false },
+	[STEP_DELETE_POD] = { &kube_pods, NULL, KUBE_DELETE, true },
 };
 
 static const struct step *

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -42,6 +43,28 @@ read_list(const json_t *data, const char *name, json_t **ret, struct err *err)
 	return 0;
 }
 
+static int
+read_lists(const json_t *data, struct trust_rules *rules, struct err *err)
+{
+	const struct {
+		const char *name;
+		json_t **list;
+	} lists[] = {
+		{ "requestheader-allowed-names", &rules->allowed_names },
+		{ "requestheader-username-headers", &rules->user_headers },
+		{ "requestheader-uid-headers", &rules->uid_headers },
+		{ "requestheader-group-headers", &rules->group_headers },
+		{ "requestheader-extra-headers-prefix",
+		  &rules->extra_prefixes },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		if (read_list(data, lists[i].name, lists[i].list, err) == -1)
+			return -1;
+	}
+	return 0;
+}
+
 int
 trust_rules_read(const json_t *configmap, struct trust_rules *ret,
 		 struct err *err)
@@ -49,23 +72,15 @@ trust_rules_read(const json_t *configmap, struct trust_rules *ret,
 	const json_t *data = js_obj_at(configmap, "data");
 	const char *ca = json_string_value(
 		json_object_get(data, "requestheader-client-ca-file"));
-	AUTO(trust_rules_done) struct trust_rules rules = { 0 };
+	struct trust_rules rules = { 0 };
 
-	if (read_list(data, "requestheader-allowed-names", &rules.allowed_names,
-		      err) == -1 ||
-	    read_list(data, "requestheader-username-headers",
-		      &rules.user_headers, err) == -1 ||
-	    read_list(data, "requestheader-uid-headers", &rules.uid_headers,
-		      err) == -1 ||
-	    read_list(data, "requestheader-group-headers", &rules.group_headers,
-		      err) == -1 ||
-	    read_list(data, "requestheader-extra-headers-prefix",
-		      &rules.extra_prefixes, err) == -1)
+	if (read_lists(data, &rules, err) == -1) {
+		trust_rules_done(&rules);
 		return -1;
+	}
 	if (ca != NULL && ca[0] != '\0')
 		rules.ca_pem = xstrdup(ca);
 	*ret = rules;
-	rules = (struct trust_rules){ 0 };
 	return 0;
 }
 

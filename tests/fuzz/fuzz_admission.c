@@ -32,7 +32,6 @@ mutate(const struct review *review, const struct kubevirt_config *config)
 	AUTO(js_unref) json_t *after = json_deep_copy(review->object);
 	AUTO(js_unref) json_t *patch = NULL;
 	AUTO(js_unref) json_t *made = NULL;
-	AUTO(js_unref) json_t *answer = NULL;
 	AUTO(status_done) struct status st = STATUS_INIT;
 
 	vmim_set_defaults(after);
@@ -42,7 +41,7 @@ mutate(const struct review *review, const struct kubevirt_config *config)
 	made = patch_json(review->object, patch, &st);
 	if (made != NULL && !json_equal(made, after))
 		abort();
-	answer = review_allow(review, patch);
+	json_decref(review_allow(review, patch));
 }
 
 /* What a validating hook does. */
@@ -51,7 +50,6 @@ validate(const struct review *review, const struct kubevirt_config *config)
 {
 	const struct check_user user = who_check_user(review->user, "kubevirt");
 	AUTO(status_done) struct status st = STATUS_INIT;
-	AUTO(js_unref) json_t *answer = NULL;
 	struct err err;
 	AUTO(vmim_unref) struct vmim *vmim = vmim_decode(review->object, &err);
 
@@ -74,7 +72,7 @@ validate(const struct review *review, const struct kubevirt_config *config)
 			review_extra(review, WHO_EXTRA_NODE), &st);
 	}
 	if (st.code != 0)
-		answer = review_deny(review, &st);
+		json_decref(review_deny(review, &st));
 }
 
 int

@@ -376,12 +376,13 @@ bind_pod(const struct tokens *tokens, const struct object *account,
 	const struct object *node;
 
 	if (strcmp(js_str_at(json, "spec.serviceAccountName"), account->name) !=
-	    0)
+	    0) {
 		return status_bad_request(
 			st,
 			"cannot bind token for serviceaccount \"%s\" to pod "
 			"running with different serviceaccount name.",
 			account->name);
+	}
 	if (!*name)
 		return 0;
 	node = store_get(tokens->nodes, "", name);
