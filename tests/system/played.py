@@ -19,6 +19,7 @@ import collections
 import contextlib
 import dataclasses
 import datetime
+import http.client
 import threading
 import time
 
@@ -245,17 +246,19 @@ class Played:
                                    + self.describe())
             return condition()
 
-    def describe(self):
+    def describe(self, machine=""):
         """What is known of machines, pods and steps, for people."""
         with self.lock:
             lines = [f"{key}: {status(m).get('phase')} on "
                      f"{status(m).get('nodeName')}, {state(m)}, labels "
                      f"{m['metadata'].get('labels')}"
-                     for key, m in self.objects["machines"].items()]
+                     for key, m in self.objects["machines"].items()
+                     if machine in ("", key)]
             lines += [f"pod {key}: {status(p).get('phase')} on "
                       f"{p['spec'].get('nodeName')}"
                       + ", deleted" * ("deletionTimestamp" in p["metadata"])
-                      for key, p in self.objects["pods"].items()]
+                      for key, p in self.objects["pods"].items()
+                      if machine in ("", machine_key(p))]
             return "\n".join([*lines[:DESCRIBED],
                               f"due: {sorted(self.due)}",
                               f"held: {sorted(self.held, key=str)}",
@@ -316,7 +319,9 @@ class Played:
             again = False
             try:
                 again = self._act(api, *item)
-            except (OSError, ApiError, ValueError) as error:
+            except (OSError, ApiError, ValueError,
+                    http.client.HTTPException) as error:
+                api.close()
                 if not self.closed:
                     self.errors.append(f"{item}: {error}")
                     time.sleep(ERROR_PAUSE)

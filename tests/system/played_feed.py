@@ -2,8 +2,8 @@
 """A kind of object as an agent follows it: a list, then a watch."""
 
 import contextlib
+import http.client
 import socket
-import ssl
 import threading
 import time
 
@@ -41,7 +41,8 @@ class Feed:
         while not self.closed:
             try:
                 self.follow()
-            except (OSError, ValueError, AttributeError, ssl.SSLError):
+            except (OSError, ValueError, AttributeError,
+                    http.client.HTTPException):
                 time.sleep(RETRY_PAUSE)  # the server restarts, or we are closed
 
     def follow(self):

@@ -27,8 +27,9 @@
 /* What was read so long ago is not "just now" any more. */
 #define CONFIRMED_US (2 * TIME_US_PER_SECOND)
 /*
- * Phases that follow each other closely are written together: so much later
- * than the first of them. Nobody but people looks at them.
+ * The phases up to the hand-off follow each other closely. They are written
+ * together with what the nodes say next, or so much later: one write less, and
+ * nobody but people looks at them. What nodes say is written at once.
  */
 #define SETTLE_US (300 * INT64_C(1000))
 #define PROGRESS_US (10 * TIME_US_PER_SECOND)
@@ -231,6 +232,11 @@ rest(struct run *run, const struct facts *f)
 	run->settled = final && !f->vmim->has_finalizer;
 	if (d->again_us != DECISION_NEVER)
 		migrations_queue_after(m, f, run->key, d->again_us - f->now_us);
+	/* Nothing changes when it was never done, so nobody would call. */
+	if (f->handoff_sent)
+		migrations_queue_after(m, f, run->key,
+				       run->note->handoff_sent_us +
+					       HANDOFF_UNKNOWN_US - f->now_us);
 	finish(run, false);
 }
 
@@ -308,7 +314,7 @@ reads_first(struct run *run, const struct facts *f)
 
 	if (run->reading == NULL &&
 	    (d->confirm || decision_action(d, ACTION_STAMP) != NULL ||
-	     (f->create_sent && f->target_pod == NULL))) {
+	     (f->create_sent && f->target_pod == NULL) || f->handoff_sent)) {
 		read_all(run, f);
 		return true;
 	}
@@ -413,7 +419,8 @@ status_is_due(struct run *run, const struct facts *f)
 			first_us = note->entered_us[phase];
 	}
 	if (d->passed_count == 0 || d->passed[0] < MIGRATION_SCHEDULED ||
-	    d->phase > MIGRATION_RUNNING || f->now_us >= first_us + SETTLE_US)
+	    d->phase > MIGRATION_PREPARING_TARGET ||
+	    f->now_us >= first_us + SETTLE_US)
 		return true;
 	decision_again(d, first_us + SETTLE_US);
 	return false;

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A migration comes to its right end whatever the API server does.
+
+Each fault hits each write of a migration once. Machines are told apart by
+name, so that all kinds of faults are tried at the same time.
+"""
+
+import pytest
+
+import played_objects as objects
+from controllers import Controllers
+from faults import QUICK
+from faults_seen import is_write
+from journeys import EVENTS_OF_TROUBLE, Journey
+from played import Played
+
+KUBEVIRT = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
+MANY = 1000
+
+
+@pytest.fixture(name="played", scope="module")
+def played_(cluster):
+    with Played(cluster, "faults-a", "faults-b", "faults-c") as made:
+        yield made
+
+
+@pytest.fixture(name="controllers", scope="module")
+def controllers_(cluster):
+    with Controllers(cluster, faults=True) as made:
+        cluster.api().create(KUBEVIRT, objects.kubevirt({
+            "parallelMigrationsPerCluster": MANY,
+            "parallelOutboundMigrationsPerNode": MANY}))
+        made.leader()
+        yield made
+
+
+@pytest.fixture(name="faults")
+def faults_(controllers):
+    proxy = controllers.all[0].faults
+    yield proxy
+    proxy.heal()
+
+
+def about(machine):
+    """Writes that are about a machine, its pods and migrations."""
+    name = machine.split("/")[1]
+    mark = f"{name}-".encode()
+
+    def matches(seen):
+        return is_write(seen) and (
+            f"/{name}" in seen.path or f"{name}-" in seen.path
+            or mark in seen.body)
+    return matches
+
+
+def nth(number, matches):
+    """The request that is the number-th of those that match."""
+    count = [0]
+
+    def is_it(seen):
+        if not matches(seen):
+            return False
+        count[0] += 1
+        return count[0] == number
+    return is_it
+
+
+def migrate(controllers, played, machine, number):
+    return Journey(controllers, played, machine,
+                   name=f"{machine.split('/')[1]}-{number}")
+
+
+def count_writes(controllers, played, faults, machine):
+    """How many writes a migration takes; events are the last."""
+    before = len(faults.writes())
+    journey = migrate(controllers, played, machine, 0)
+    assert journey.end() == "Succeeded"
+    journey.check_success()
+    found = [s for s in faults.writes()[before:] if about(machine)(s)]
+    print("writes of one migration:", *found, sep="\n")
+    return len(found)
+
+
+def start(played, namespace, names):
+    made = [played.launch(namespace, f"vm-{name}") for name in names]
+    for machine in made:
+        played.settle(machine)
+    return made
+
+
+def test_each_write_of_a_migration_may_meet_each_fault(controllers, played,
+                                                      faults, namespace):
+    machines = start(played, namespace, QUICK)
+    total = count_writes(controllers, played, faults, machines[0])
+    for number in range(1, total + 1):
+        for machine, kind in zip(machines, QUICK):
+            faults.plan(kind, nth(number, about(machine)))
+        journeys = [migrate(controllers, played, m, number) for m in machines]
+        for journey in journeys:
+            assert journey.end() == "Succeeded", journey.machine
+            # A write of an Event that fails is not repeated.
+            journey.check_success(1, EVENTS_OF_TROUBLE)
+        faults.heal()
+
+
+def test_writes_that_are_never_answered(controllers, played, faults,
+                                        namespace):
+    (first,) = start(played, namespace, ["first"])
+    total = count_writes(controllers, played, faults, first)
+    cases = [(kind, number) for kind in ("hang", "lost-slowly")
+             for number in range(1, total + 1)]
+    machines = start(played, namespace, [f"{k}-{n}" for k, n in cases])
+    journeys = []
+    for machine, (kind, number) in zip(machines, cases):
+        faults.plan(kind, nth(number, about(machine)))
+        journeys.append(migrate(controllers, played, machine, 1))
+    for journey in journeys:
+        assert journey.end() == "Succeeded", journey.machine
+        journey.check_success(1, EVENTS_OF_TROUBLE)
+
+
+@pytest.mark.parametrize("how", ["cut", "expired"])
+def test_watches_that_break_at_every_step(controllers, played, faults,
+                                          namespace, how):
+    (machine,) = start(played, namespace, [f"watch-{how}"])
+    steps = ("run", "prepare", "start", "arrive", "switch", "finish")
+    for step in steps:
+        played.hold(step, machine)
+    journey = migrate(controllers, played, machine, 1)
+    for step in steps:
+        played.wait_due(step, machine)
+        if how == "expired":
+            faults.plan("410", lambda seen: seen.is_watch, count=3)
+        assert faults.cut_watches() > 0
+        played.step(step, machine)
+    assert journey.end() == "Succeeded"
+    journey.check_success()
+
+
+def test_connections_that_are_reset_all_the_time(controllers, played, faults,
+                                                 namespace):
+    machines = start(played, namespace, [f"reset-{i}" for i in range(8)])
+    journeys = [migrate(controllers, played, m, 1) for m in machines]
+    for journey in journeys:
+        for _ in range(5):
+            faults.reset_all()
+        assert journey.end() == "Succeeded"
+        journey.check_success(3, EVENTS_OF_TROUBLE)
+
+
+def test_a_server_that_is_ill_most_of_the_time(controllers, played, faults,
+                                               namespace):
+    machines = start(played, namespace, [f"ill-{i}" for i in range(20)])
+    faults.plague(1, 0.3, QUICK)
+    journeys = [migrate(controllers, played, m, 1) for m in machines]
+    for journey in journeys:
+        assert journey.end() == "Succeeded"
+    faults.heal()
+    for journey in journeys:
+        journey.check_success(3, EVENTS_OF_TROUBLE)
