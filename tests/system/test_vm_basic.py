@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machines from a manifest, and live migrations of them."""
+
+import pytest
+
+from embedded import Embedded
+
+
+@pytest.fixture(scope="module", name="cluster")
+def fixture_cluster():
+    with Embedded() as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module", name="machine")
+def fixture_machine(cluster):
+    return cluster.start_machine("vm1")
+
+
+def test_a_machine_runs_from_its_manifest(cluster, machine):
+    status = machine.vmi["status"]
+    assert status["phase"] == "Running"
+    assert status["migrationMethod"] == "LiveMigration"
+    assert cluster.get("vm", "vm1")["status"]["printableStatus"] == "Running"
+    machine.check()
+
+
+def test_it_moves_there_and_back_while_somebody_talks_to_it(machine):
+    home = machine.node
+    with machine.pinging() as pinger:
+        there = machine.migrate()
+        back = machine.migrate()
+    assert machine.node == home
+    machine.check()
+    assert pinger.received > 0
+    for vmim in (there, back):
+        state = vmim["status"]["migrationState"]
+        assert state["completed"] and not state.get("failed")
+        assert state["mode"] == "PreCopy"
+        assert state["progress"]["percent"] == 100
+        phases = [t["phase"]
+                  for t in vmim["status"]["phaseTransitionTimestamps"]]
+        assert phases == ["Pending", "Scheduling", "Scheduled",
+                          "PreparingTarget", "TargetReady", "Running",
+                          "Succeeded"]
+
+
+def test_only_the_pod_it_is_in_stays(cluster, machine):
+    machine.migrate()
+    cluster.kubectl("wait", "--for=delete", "--timeout=120s", "pod",
+                    machine.pods()[0]["metadata"]["name"])
+    pods = machine.pods()
+    assert [p["spec"]["nodeName"] for p in pods] == [machine.node]
+
+
+def test_a_drained_node_is_left_and_the_machine_goes_on(cluster, machine):
+    left = machine.node
+    cluster.kubectl("drain", left, "--ignore-daemonsets", "--force",
+                    "--delete-emptydir-data", "--timeout=120s", timeout=180)
+    try:
+        assert machine.node != left
+        machine.check()
+    finally:
+        cluster.kubectl("uncordon", left)
