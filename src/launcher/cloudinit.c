@@ -161,8 +161,9 @@ cloudinit_make(struct children *children, const json_t *vmi,
 	int rc;
 
 	(void)mkdir(dir, 0700);
-	if (path_open_dir(dir, &dir_fd, err) == -1)
-		return -1;
+	dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd == -1)
+		return err_errno(err, "cannot make '%s'", dir);
 	rc = put_files(vmi, disk, dirs, dir_fd, err);
 	if (rc == 0) {
 		(void)utimensat(AT_FDCWD, dir, times, 0);

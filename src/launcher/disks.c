@@ -297,8 +297,11 @@ find_image(struct disk *disk, const struct disk_dirs *dirs, struct err *err)
 		if (disk->backing == NULL)
 			return -1;
 	}
-	if (path_open_dir(root, &dir_fd, err) == -1 ||
-	    path_open_at(dir_fd, disk->backing + strlen(root) + 1,
+	/* The directory itself is the pod's; /var/run is a link. */
+	dir_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd == -1)
+		return err_errno(err, "cannot open '%s'", root);
+	if (path_open_at(dir_fd, disk->backing + strlen(root) + 1,
 			 O_RDONLY | O_NONBLOCK, 0, &fd, err) == -1)
 		return err_prefix(err, "volume '%s'", disk->volume);
 	if (read(fd, magic, sizeof(magic)) == -1)

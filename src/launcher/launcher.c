@@ -245,7 +245,7 @@ ended(void *arg)
 {
 	struct launcher *launcher = arg;
 
-	launcher->ended(launcher->ctx, launcher->verdict.failed ? 1 : 0);
+	launcher->ended(launcher->ctx, launcher->exit_status);
 }
 
 void
@@ -258,7 +258,7 @@ launcher_end(struct launcher *launcher, int status)
 	if (launcher->ending)
 		return;
 	launcher->ending = true;
-	launcher->verdict.failed = status != 0;
+	launcher->exit_status = status;
 	launcher_touch(launcher);
 	loop_timer_start(launcher->end_timer, linger_ms * US_PER_MS);
 }

@@ -76,6 +76,7 @@ struct launcher {
 	bool look_again;
 	bool console;
 	bool ending;
+	int exit_status;
 	uint64_t kill_ms; /* when the grace is over; 0: no end was asked for */
 	struct loop_timer *look_timer, *idle_timer, *press_timer, *end_timer;
 };

@@ -13,7 +13,7 @@ import subprocess
 import uuid
 
 import rpc
-from lab import BUILD, CACHE, REPOSITORY, Lab
+from lab import BUILD, CACHE, LOG_LINES, REPOSITORY, Lab
 from lab_guest import ADDRESS, MAC, Guest
 from lab_pod import HERE, Pod
 from lab_space import wait_until
@@ -182,9 +182,8 @@ class LauncherPod(Pod):
         return self.process.wait(timeout)
 
     def logs(self):
-        return super().logs() + [
-            path for path in [self.outside(console_of(self.uid))]
-            if os.path.exists(path)]
+        # The launcher's own, which has the console, is its process's.
+        return super().logs()[1:]
 
 
 def console_of(uid):
@@ -248,18 +247,13 @@ class LauncherLab(Lab):
         return Move(self, machine, source, self.other(source), **options)
 
     def logs(self):
-        for pod in self._pods:
-            for path in pod.logs():
-                if all(path != known.log for known in self.space.processes):
-                    self.space.processes.append(_Log(path))
-        return super().logs()
-
-
-class _Log:
-    """A file among the logs that is no process's own."""
-
-    def __init__(self, path):
-        self.log = path
+        text = [super().logs()]
+        for path in dict.fromkeys(path for pod in self._pods
+                                  for path in pod.logs()):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text += [f"--- {os.path.relpath(path, self.directory)}\n",
+                         *file.readlines()[-LOG_LINES:]]
+        return "".join(text)
 
 
 class Move:
