@@ -13,7 +13,7 @@ import threading
 from kubeapi import with_query
 from played_feed import Feed
 from played_objects import PODS, VMIMS, VMIS, key_of
-from played_steps import FINAL, state, status
+from played_steps import FINAL, migration_uid, state, status
 
 ORDER = ("", "Pending", "Scheduling", "Scheduled", "PreparingTarget",
          "TargetReady", "Running", "Succeeded", "Failed")
@@ -36,12 +36,6 @@ def phase_of(migration):
 
 def is_final(migration):
     return phase_of(migration) in FINAL
-
-
-def migration_uid(pod):
-    """The migration that a pod is the target of; "" for none."""
-    return (pod["metadata"].get("labels") or {}).get(
-        "kubevirt.io/migrationJobUID", "")
 
 
 class Snapshot:

@@ -28,8 +28,8 @@ from kubeapi import ApiError, wait_for
 from mergepatch import joined, merged
 from played_feed import Feed
 from played_objects import NODES, PODS, VMIMS, VMIS, key_of, namespaced
-from played_steps import (GONE, STEPS, ended_pod, machine_key, state,
-                          status)
+from played_steps import (GONE, STEPS, ended_pod, machine_key,
+                          migration_uid, state, status)
 from proxies import DEADLINE
 
 WORKERS = 2
@@ -72,6 +72,10 @@ class Played:
         self.due = {}
         self.failures = {}
         self.done = collections.Counter()
+        # By migration: the pods there were, and how often a machine became
+        # its own.
+        self.targets = collections.defaultdict(set)
+        self.handed = collections.Counter()
         self.errors = []
         self.closed = False
         self.api = cluster.api()
@@ -275,6 +279,7 @@ class Played:
             elif old is None or version(obj) > version(old) or \
                     obj["metadata"]["uid"] != old["metadata"]["uid"]:
                 known[key] = obj
+            self._keep_count(kind, old, obj)
             if kind == "pods":
                 of = machine_key(obj or old) if obj or old else None
                 if of and obj:
@@ -286,6 +291,18 @@ class Played:
                     self._look("pods", pod)
             self._look(kind, key)
             self.changed.notify_all()
+
+    def _keep_count(self, kind, old, obj):
+        if obj is None:
+            return
+        if kind == "pods":
+            uid = migration_uid(obj)
+            if uid:
+                self.targets[uid].add(obj["metadata"]["uid"])
+            return
+        uid = state(obj).get("migrationUid")
+        if uid and uid != state(old or {}).get("migrationUid"):
+            self.handed[uid] += 1
 
     def _look(self, kind, key):
         if (kind, key) not in self.queued:

@@ -41,6 +41,12 @@ def machine_key(pod):
     return f"{meta['namespace']}/{name}"
 
 
+def migration_uid(pod):
+    """The migration that a pod is the target of; "" for none."""
+    return (pod["metadata"].get("labels") or {}).get(
+        "kubevirt.io/migrationJobUID", "")
+
+
 # --- pods ------------------------------------------------------------------
 
 def _pod_node(pod):
