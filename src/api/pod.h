@@ -27,33 +27,34 @@ enum pod_phase {
 struct pod {
 	struct objmeta meta;
 	/* labels and annotations */
-	bool launcher;        /* kubevirt.io=virt-launcher */
-	bool hotplug;         /* kubevirt.io=hotplug-disk */
+	bool launcher;       /* kubevirt.io=virt-launcher */
+	bool hotplug;        /* kubevirt.io=hotplug-disk */
+	bool evicting;       /* marked for the descheduler */
+	bool unix_transport; /* migrates by unix sockets */
+	/* status */
+	bool unschedulable; /* PodScheduled=False for this reason */
+	/* Every container is ready; "compute" and "istio-proxy" need only run.
+	 * False for a pod that is being deleted or has no statuses yet. */
+	bool ready;
+	bool compute_running;
+	enum pod_phase phase;
 	char *vmi_uid;        /* created-by, "" for none */
 	char *vmi_name;       /* annotation domain */
 	char *migration_uid;  /* of the migration it is the target of */
 	char *migration_name; /* that one's name */
 	char *target_ready;   /* annotation migration-target-ready-timestamp */
+	char *wishes;         /* see text_wishes() */
 	uint64_t memory_overhead_bytes; /* 0: not said */
-	bool evicting;                  /* marked for the descheduler */
-	char *wishes;                   /* see text_wishes() */
-	bool unix_transport;            /* migrates by unix sockets */
 	/* spec and status */
 	char *node; /* "" until scheduled */
 	char *compute_image;
 	char *ip;
-	enum pod_phase phase;
 	char *reason, *message; /* of the phase */
-	bool unschedulable;     /* PodScheduled=False for this reason */
-	struct conds conds;     /* PodScheduled and Ready only */
 	char *qos_class;
+	struct conds conds; /* PodScheduled and Ready only */
 	/* Why a container waits ("ErrImagePull"); "" for none that does. */
 	char *waiting_reason, *waiting_message;
 	int64_t ended_us; /* when the last container ended; 0: unknown */
-	/* Every container is ready; "compute" and "istio-proxy" need only run.
-	 * False for a pod that is being deleted or has no statuses yet. */
-	bool ready;
-	bool compute_running;
 };
 
 struct pod *pod_decode(const json_t *object, struct err *err);

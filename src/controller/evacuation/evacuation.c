@@ -194,7 +194,7 @@ void
 evacuations_free(struct evacuations *c)
 {
 	struct evacuation_visit *visit;
-	struct map_node *node;
+	struct map_node *node, *next;
 
 	if (c == NULL)
 		return;
@@ -202,8 +202,10 @@ evacuations_free(struct evacuations *c)
 	world_unsubscribe(c->world, c);
 	while ((visit = TAILQ_FIRST(&c->visits)) != NULL)
 		evacuation_visit_cancel(visit);
-	while ((node = map_next(&c->chosen, NULL)) != NULL)
+	for (node = map_next(&c->chosen, NULL); node != NULL; node = next) {
+		next = map_next(&c->chosen, node);
 		drop_choice(c, MAP_ENTRY(node, struct choice, node));
+	}
 	map_done(&c->chosen);
 	worker_free(c->worker);
 	events_free(c->events);

@@ -17,10 +17,10 @@ struct evacuations;
 struct world;
 
 struct evacuations *evacuations_new(struct world *world);
-void evacuations_free(struct evacuations *evacuations); /* NULL is fine */
+void evacuations_free(struct evacuations *c); /* NULL is fine */
 
 /* The instance of the key is to be updated, if nothing is in the way now. */
-void evacuations_choose(struct evacuations *evacuations, const char *key,
+void evacuations_choose(struct evacuations *c, const char *key,
 			enum update update);
 
 #endif

@@ -142,25 +142,26 @@ done(const struct kube_result *result, void *arg)
 	const char *text = result->status->message;
 	bool worked = result->status->code == 0 || kube_is_not_found(result);
 
-	if (deed->verdict == PLAN_EVICT && worked)
+	if (deed->verdict == PLAN_EVICT && worked) {
 		events_emit(deed->u->events, &subject, "Normal",
 			    "SuccessfulEvict",
 			    "Initiated eviction of VMI as part of automated "
 			    "workload update");
-	else if (deed->verdict == PLAN_EVICT)
+	} else if (deed->verdict == PLAN_EVICT) {
 		events_emit(deed->u->events, &subject, "Warning", "FailedEvict",
 			    "Error deleting VMI during automated workload "
 			    "update: %s",
 			    text);
-	else if (worked)
+	} else if (worked) {
 		events_emit(deed->u->events, &subject, "Normal",
 			    "SuccessfulChangeAbortion",
 			    "Aborted change for vmi: %s", deed->name);
-	else
+	} else {
 		events_emit(deed->u->events, &subject, "Normal",
 			    "FailedChangeAbortion",
 			    "Failed to abort change for vmi: %s: %s",
 			    deed->name, text);
+	}
 	deed_free(deed);
 }
 
@@ -426,21 +427,23 @@ updates_new(struct world *world, struct evacuations *evacuations,
 void
 updates_free(struct updates *u)
 {
-	struct deed *deed;
-	struct map_node *node;
+	struct deed *deed, *after;
+	struct map_node *node, *next;
 
 	if (u == NULL)
 		return;
 	world_unsubscribe(u->world, u);
-	while ((deed = TAILQ_FIRST(&u->deeds)) != NULL) {
+	for (deed = TAILQ_FIRST(&u->deeds); deed != NULL; deed = after) {
+		after = TAILQ_NEXT(deed, entry);
 		kube_cancel(deed->call);
 		deed_free(deed);
 	}
 	kube_cancel(u->count_call);
 	worker_free(u->worker);
-	while ((node = map_next(&u->entries, NULL)) != NULL) {
+	for (node = map_next(&u->entries, NULL); node != NULL; node = next) {
 		struct entry *entry = MAP_ENTRY(node, struct entry, node);
 
+		next = map_next(&u->entries, node);
 		map_remove(&u->entries, node);
 		free(entry->key);
 		free(entry);

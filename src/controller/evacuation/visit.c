@@ -152,12 +152,12 @@ render(const struct evacuation_visit *visit,
 	if (!leaves) {
 		(void)obj_set_annotation(vmim, ANNOTATION_EVACUATION, NULL);
 		(void)obj_set_annotation(vmim, ANNOTATION_WORKLOAD_UPDATE, "");
-		if (conds_is_true(&visit->vmi->conds, COND_VOLUMES_CHANGE))
+		if (conds_is_true(&visit->vmi->conds, COND_VOLUMES_CHANGE)) {
+			bool fits = strlen(visit->name) <= NAME_LABEL_MAX;
+
 			(void)obj_set_label(vmim, LABEL_VOLUME_UPDATE,
-					    strlen(visit->name) <=
-							    NAME_LABEL_MAX
-						    ? visit->name
-						    : visit->uid);
+					    fits ? visit->name : visit->uid);
+		}
 	}
 	vmim_set_defaults(vmim);
 	return vmim;

@@ -71,10 +71,11 @@ instance_gather(struct instances *c, const char *key, const struct vmi *vmi,
 	if (!instance_is_unprocessed(vmi))
 		return;
 	to->facts.migrates = migrates(c->world, key);
-	if (failure != NULL)
+	if (failure != NULL) {
 		to->facts.failure = (struct instance_failure){
 			.reason = failure->reason,
 			.message = failure->message,
 			.retry_us = failure->retry_us,
 		};
+	}
 }

@@ -14,6 +14,6 @@ struct instances;
 struct world;
 
 struct instances *instances_new(struct world *world);
-void instances_free(struct instances *instances); /* NULL is fine */
+void instances_free(struct instances *c); /* NULL is fine */
 
 #endif

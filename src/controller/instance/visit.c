@@ -256,7 +256,6 @@ static void
 create_pod(struct instance_visit *visit)
 {
 	struct instances *c = visit->c;
-	AUTO(free_ptr) char *base = NULL;
 	AUTO(free_ptr) char *name = NULL;
 	AUTO(js_unref) json_t *pod = NULL;
 	struct world_render render;
@@ -472,8 +471,8 @@ listed(const struct kube_result *result, void *arg)
 		visit->pod_json[visit->pod_count++] = json_incref(item);
 	}
 	instance_gather(visit->c, visit->key, visit->vmi, &facts);
-	memcpy(facts.pods, visit->pods,
-	       visit->pod_count * sizeof(visit->pods[0]));
+	for (size_t p = 0; p < visit->pod_count; p++)
+		facts.pods[p] = visit->pods[p];
 	facts.facts.pod_count = visit->pod_count;
 	facts.facts.confirmed = true;
 	instance_decide(&facts.facts, &d);

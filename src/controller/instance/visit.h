@@ -35,7 +35,7 @@ struct instances {
 };
 
 /* Works on the instance of the key, see worker_config.work. */
-void instance_visit_start(struct instances *instances, const char *key);
+void instance_visit_start(struct instances *c, const char *key);
 /* Ends without worker_end(), and cancels what is under way. */
 void instance_visit_cancel(struct instance_visit *visit);
 
@@ -47,8 +47,7 @@ struct instance_gathered {
 };
 
 /* Fills in all but the pods. vmi is borrowed. */
-void instance_gather(struct instances *instances, const char *key,
-		     const struct vmi *vmi,
-		     struct instance_gathered *ret_facts);
+void instance_gather(struct instances *c, const char *key,
+		     const struct vmi *vmi, struct instance_gathered *to);
 
 #endif

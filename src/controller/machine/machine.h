@@ -16,7 +16,7 @@ struct machines;
 struct world;
 
 struct machines *machines_new(struct world *world);
-void machines_free(struct machines *machines); /* NULL is fine */
+void machines_free(struct machines *c); /* NULL is fine */
 
 /* By which an instance tells which template it was made of; to be freed. */
 char *machine_template_digest(const json_t *vm);

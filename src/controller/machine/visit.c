@@ -517,12 +517,13 @@ gather(struct machines *c, const char *key, const struct vm *vm,
 	if (facts->bond == BOND_OWN || facts->bond == BOND_LOOSE)
 		facts->vmi = vmi;
 	gather_claims(c->world, facts);
-	if (failure != NULL)
+	if (failure != NULL) {
 		facts->failure = (struct machine_failure){
 			.reason = failure->reason,
 			.message = failure->message,
 			.retry_us = failure->retry_us,
 		};
+	}
 }
 
 static enum machine_template

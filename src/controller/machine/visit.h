@@ -30,7 +30,7 @@ struct machines {
 };
 
 /* Works on the machine of the key, see worker_config.work. */
-void machine_visit_start(struct machines *machines, const char *key);
+void machine_visit_start(struct machines *c, const char *key);
 /* Ends without worker_end(), and cancels what is under way. */
 void machine_visit_cancel(struct machine_visit *visit);
 
