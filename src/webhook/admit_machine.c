@@ -95,17 +95,6 @@ admit_vmi_mutate(struct call *call)
 	allow_changed(call, after);
 }
 
-void
-admit_vmi_create(struct call *call)
-{
-	const struct check_user user =
-		who_check_user(call->review.user, call->api->ns);
-	AUTO(status_done) struct status st = STATUS_INIT;
-
-	(void)vmi_check_create(call->review.object, &user, &st);
-	call_judge(call, &st);
-}
-
 /* A person pauses with the subresource, which has a permission of its own. */
 static int
 check_pause(const struct call *call, struct status *st)
@@ -127,6 +116,18 @@ check_pause(const struct call *call, struct status *st)
 		}
 	}
 	return 0;
+}
+
+void
+admit_vmi_create(struct call *call)
+{
+	const struct check_user user =
+		who_check_user(call->review.user, call->api->ns);
+	AUTO(status_done) struct status st = STATUS_INIT;
+
+	if (vmi_check_create(call->review.object, &user, &st) == 0)
+		(void)check_pause(call, &st);
+	call_judge(call, &st);
 }
 
 static int

@@ -165,6 +165,13 @@ def test_a_machine_that_ferry_cannot_run_is_refused_with_the_path(
     assert "spec.domain.devices.gpus" in json.dumps(status["details"])
 
 
+def test_a_new_machine_comes_without_a_request_to_pause(api, namespace):
+    body = vmi("vmi1", annotations={"ferry.io/pause-requested": "true"})
+    status = api.client().refuse(422, "Invalid", "POST",
+                                 namespaced(VMIS, namespace), body)
+    assert "pause and unpause only" in status["message"]
+
+
 def test_nobody_but_ferry_changes_a_machine_that_runs(api, namespace):
     path = namespaced(VMIS, namespace) + "/vmi1"
     make_running(api, namespace)
