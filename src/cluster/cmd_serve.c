@@ -147,26 +147,6 @@ serve(const struct serve_options *options, struct err *err)
 	return r;
 }
 
-static int
-start_log(const struct serve_options *options, struct err *err)
-{
-	enum log_level level;
-	enum log_format format;
-
-	if (log_level_from_name(options->log_level, &level) == -1)
-		return err_set(err, ERR_INVALID,
-			       "--log-level: '%s' is none of "
-			       "debug, info, warning, error",
-			       options->log_level);
-	if (log_format_from_name(options->log_format, &format) == -1)
-		return err_set(
-			err, ERR_INVALID,
-			"--log-format: '%s' is none of auto, json, human",
-			options->log_format);
-	log_init("ferry-cluster", level, format);
-	return 0;
-}
-
 int
 command_serve(int argc, char **argv)
 {
@@ -210,7 +190,8 @@ command_serve(int argc, char **argv)
 		(void)err_set(&err, ERR_INVALID, "--dir is missing");
 		return command_error(&err, COMMAND_USAGE);
 	}
-	if (start_log(&options, &err) == -1)
+	if (log_start("ferry-cluster", options.log_level, options.log_format,
+		      &err) == -1)
 		return command_error(&err, COMMAND_USAGE);
 	if (serve(&options, &err) == -1)
 		return command_error(&err, COMMAND_FAILED);

@@ -183,3 +183,48 @@ def test_a_foreign_authority_is_nobody(cluster, foreign, tmp_path):
     for _ in range(3):
         unauthorized(bad)
         bad.close()
+
+
+def test_tokens_tell_the_node_of_their_pod(cluster):
+    admin = cluster.api()
+    admin.create("/api/v1/nodes", {"metadata": {"name": "node1"}})
+    admin.create("/api/v1/namespaces/default/pods", {
+        "metadata": {"name": "placed"},
+        "spec": {"nodeName": "node1",
+                 "containers": [{"name": "c", "image": "i"}]}})
+    for kind, name in (("Pod", "placed"), ("Node", "node1")):
+        token = admin.create(
+            "/api/v1/namespaces/default/serviceaccounts/default/token",
+            {"spec": {"boundObjectRef": {"apiVersion": "v1", "kind": kind,
+                                         "name": name}}})["status"]["token"]
+        extra = whoami(cluster.api(token=token))["extra"]
+        assert extra["authentication.kubernetes.io/node-name"] == ["node1"]
+
+
+def test_aggregated_servers_are_told_whom_to_believe():
+    """Also after somebody has changed it, and the cluster starts again."""
+    path = "/api/v1/namespaces/kube-system/configmaps/" \
+        "extension-apiserver-authentication"
+    with Cluster() as cluster:
+        for _ in range(2):
+            admin = cluster.api()
+            data = wait_for("the ConfigMap", lambda a=admin: published(a, path))
+            with open(os.path.join(cluster.dir, "pki/front-proxy-ca.crt"),
+                      encoding="utf-8") as file:
+                assert data["requestheader-client-ca-file"] == file.read()
+            assert json.loads(data["requestheader-allowed-names"]) == \
+                ["front-proxy-client"]
+            assert json.loads(data["requestheader-username-headers"]) == \
+                ["X-Remote-User"]
+            admin.patch(path, {"data": {"requestheader-allowed-names": "[]"}})
+            cluster.stop()
+            cluster.start()
+
+
+def published(api, path):
+    """What the ConfigMap has, once it is as the server writes it."""
+    answer = api.request("GET", path)
+    if answer.code == 404:
+        return None
+    data = answer.json()["data"]
+    return data if data["requestheader-allowed-names"] != "[]" else None
