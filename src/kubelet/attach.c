@@ -114,11 +114,12 @@ add_short(json_t *wanted, const char *text, const char *ns, struct err *err)
 
 	for (char *part = strtok_r(copy, ", \t\n", &save); part != NULL;
 	     part = strtok_r(NULL, ", \t\n", &save)) {
-		char *slash = strchr(part, '/');
 		char *at = strchr(part, '@');
+		char *slash;
 
 		if (at != NULL)
 			*at++ = '\0';
+		slash = strchr(part, '/');
 		if (slash != NULL)
 			*slash++ = '\0';
 		if (add(wanted,

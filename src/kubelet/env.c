@@ -42,6 +42,8 @@ all_of(const json_t *map)
 	struct err ignored;
 	size_t len = 0;
 
+	if (map == NULL)
+		return xstrdup("");
 	/* In order of the names. */
 	order = js_text_sorted(map, &len);
 	sorted = js_parse(order, len, &ignored);

@@ -204,7 +204,10 @@ on_deleted(const struct err *err, const json_t *result, void *arg)
 
 	(void)result;
 	op->call = NULL;
-	if (err != NULL && !op->anyhow) {
+	/* What was never there may be hard to take down. */
+	if (err != NULL && !op->anyhow &&
+	    js_obj_at(json_array_get(op->attachments, op->at - 1), "result") !=
+		    NULL) {
 		finish(op, err);
 		return;
 	}

@@ -77,6 +77,8 @@ pod_ips(const struct pod *pod)
 
 	if (js_bool_at(pod->object, "spec.hostNetwork", false))
 		return json_pack("[s]", pod->kubelet->node_ip);
+	if (!network_is_up(pod->networks))
+		return json_array();
 	return attach_ips(js_obj_at(own, "result"), ATTACH_DEFAULT_IFNAME);
 }
 

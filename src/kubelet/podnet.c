@@ -27,6 +27,8 @@
 static void
 fail_up(struct pod *pod, const struct err *err)
 {
+	/* It may be another definition by then. */
+	pod->prepared = false;
 	pod_step_done(pod, err, UP_FAILED, "ContainerCreating");
 }
 

@@ -49,6 +49,9 @@ def pytest_runtest_makereport(item, call):
     api_used = item.funcargs.get("api")
     if report.failed and isinstance(api_used, Api):
         report.sections.append(("ferry-api", api_used.log()[-LOG_SHOWN:]))
+    site_used = item.funcargs.get("site")
+    if report.failed and site_used is not None:
+        report.sections.append(("ferry-kubelet", site_used.logs()))
     shared = getattr(item, "funcargs", {}).get("shared_lab")
     if not report.failed or shared is None:
         return

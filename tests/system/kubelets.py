@@ -28,7 +28,8 @@ from lab_space import Network, Process, entered_pids, wait_until
 from proxies import BUILD, REPOSITORY
 
 KUBELET = os.path.join(BUILD, "src", "kubelet", "ferry-kubelet")
-MANIFEST = os.path.join(REPOSITORY, "deploy", "kubelet.yaml")
+MANIFEST = os.path.join(REPOSITORY, "deploy", "manifests",
+                        "ferry-kubelet.yaml")
 PLUGINS = "/usr/lib/cni"
 CGROUPS = "/sys/fs/cgroup"
 DEADLINE = 120  # seconds for anything that should take a moment
@@ -92,7 +93,7 @@ class Node:
         os.makedirs(self.directory)
         self._make_credentials()
         self._make_pod_network()
-        self.add_image(BUSYBOX, self._fill_busybox)
+        self.add_image(BUSYBOX, self.fill_busybox)
         self.power_on()
 
     def _make_credentials(self):
@@ -129,7 +130,7 @@ class Node:
                            "type": "bridge", "bridge": bridge, "ipam": {}})
 
     @staticmethod
-    def _fill_busybox(root):
+    def fill_busybox(root):
         os.makedirs(os.path.join(root, "bin"))
         for directory in ("tmp", "etc", "proc", "sys", "dev"):
             os.makedirs(os.path.join(root, directory))
@@ -245,10 +246,9 @@ class Node:
         self.processes = []
         self.network.close()
         self.network = None
-        # The other end of the cable goes when the namespace does.
-        wait_until(lambda: f"port{self.number}" not in
-                   self.site.network.ip("-br link").stdout, DEADLINE,
-                   f"the cable of {self.name}")
+        # It would go by itself some time after the namespace has.
+        self.site.network.run("ip", "link", "del", f"port{self.number}",
+                              check=False)
         for path in self.cgroups():
             wait_until(lambda path=path: self._remove_cgroup(path), DEADLINE,
                        f"the end of {path}")
@@ -271,8 +271,16 @@ class Node:
         return [top + self.cgroup for top in tops
                 if os.path.isdir(top + self.cgroup)]
 
-    def pod_dir(self, uid):
-        return os.path.join(self.root, "pods", uid)
+    def pod_dir(self, found):
+        """The directory of a pod, given as the API has it."""
+        return os.path.join(self.root, "pods", found["metadata"]["uid"])
+
+    def container_pid(self, found, name, attempt=0):
+        """The first process of a container, as the node counts."""
+        path = os.path.join(self.pod_dir(found), "containers", name,
+                            str(attempt), "state.json")
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)["pid"]
 
     def leftovers(self):
         """What there is of pods: directories, mounts, namespaces, cgroups,
@@ -366,13 +374,11 @@ class Site:
         return json.loads(self.cluster.kubectl("get", kind, name, *where,
                                                "-o", "json"))
 
-    def create(self, *objects, namespace="default"):
-        """Creates objects; returns the last as the server has it."""
-        text = json.dumps({"apiVersion": "v1", "kind": "List",
-                           "items": list(objects)})
-        self.cluster.kubectl("create", "-n", namespace, "-f", "-", stdin=text)
-        last = objects[-1]
-        return self.get(last["kind"], last["metadata"]["name"], namespace)
+    def create(self, made, namespace="default"):
+        """Creates an object; returns it as the server has it."""
+        return json.loads(self.cluster.kubectl(
+            "create", "-n", namespace, "-o", "json", "-f", "-",
+            stdin=json.dumps(made)))
 
     def wait_pod(self, name, condition, what, namespace="default"):
         """Waits until condition(pod) is true; returns the pod."""
