@@ -2,6 +2,7 @@
 """A machine behind masquerade: what it is told, whom it reaches, who it."""
 
 import socket
+import struct
 import subprocess
 
 import pytest
@@ -136,6 +137,50 @@ def test_the_guest_does_not_reach_the_pod_s_loopback(pod):
             client.sendto(b"intruder", ("127.0.0.1", port))
         client.sendto(b"visitor", ("10.0.2.1", port))
         assert server.recv(16) == b"visitor"
+
+
+def dhcpv6_option(code, data):
+    return struct.pack("!HH", code, len(data)) + data
+
+
+def dhcpv6_options(data):
+    while data:
+        code, length = struct.unpack_from("!HH", data)
+        yield code, data[4:4 + length]
+        data = data[4 + length:]
+
+
+def dhcpv6_address(guest):
+    """What a guest that asks once, by rapid commit, is given; None."""
+    mac = bytes.fromhex(guest.mac.replace(":", ""))
+    solicit = struct.pack("!I", 1 << 24 | 0x123456) + b"".join((
+        dhcpv6_option(1, struct.pack("!HH", 3, 1) + mac),  # DUID-LL
+        dhcpv6_option(14, b""),
+        dhcpv6_option(8, bytes(2)),
+        dhcpv6_option(3, struct.pack("!III", 1, 0, 0))))
+    with guest.network.entered():
+        index = socket.if_nametoindex("eth0")
+        sock = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    with sock:
+        sock.settimeout(2)
+        sock.bind(("::", 546, 0, index))
+        try:
+            sock.sendto(solicit, ("ff02::1:2", 547, 0, index))
+            reply = sock.recv(4096)
+        except (TimeoutError, OSError):
+            return None  # no link-local address yet, or a lost answer
+    for code, data in dhcpv6_options(reply[4:]):
+        for inner, value in dhcpv6_options(data[12:]) if code == 3 else ():
+            if inner == 5:
+                return socket.inet_ntop(socket.AF_INET6, value[:16])
+    return None
+
+
+def test_the_guest_gets_its_ipv6_address_by_dhcp(pod):
+    guest = pod.start(masquerade())
+    address = wait_until(lambda: dhcpv6_address(guest), DEADLINE,
+                         "an answer by DHCPv6")
+    assert address == "fd10:0:2::2"
 
 
 def test_ipv6_works_both_ways(pod, fabric):
