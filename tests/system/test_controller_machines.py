@@ -15,6 +15,7 @@ from controllers import Controllers
 from faults_seen import is_create
 from kubeapi import has_vanished, wait_for
 from played import Played, wait_phase
+from played_objects import NODES as NODES_PATH
 from played_objects import PODS, VMIS, namespaced
 from played_steps import status
 from test_controller_leader import kill_everywhere
@@ -374,6 +375,21 @@ def test_machines_of_a_lost_node_run_elsewhere(make, played):
     machine.wait_event("NodeUnresponsive", "virt-handler on node "
                        "machines-lost is not responsive, marking VMI as "
                        "failed", "VirtualMachineInstance")
+
+
+def test_a_node_whose_agent_is_silent_gets_no_more_machines(
+        cluster, controllers, played):
+    del controllers
+    played.add_node("machines-silent")
+    path = f"{NODES_PATH}/machines-silent"
+    played.api.patch(path, {"metadata": {"annotations": {
+        "kubevirt.io/heartbeat": "2026-01-01T00:00:00Z"}}})
+    wait_for("the node to be marked", lambda: played.api.get(path)[
+        "metadata"]["labels"]["kubevirt.io/schedulable"] == "false")
+    wait_for("that to be said", lambda: "virt-handler is not responsive, "
+             "marking node as unresponsive" in cluster.kubectl(
+                 "get", "events"))
+    played.api.delete(path)
 
 
 def test_a_machine_that_does_not_start_is_tried_again_later(make, played):

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "controller/instance/visit.h"
 #include "controller/instance/memo.h"
+#include "controller/instance/nodes.h"
 #include "kube/worker.h"
 
 #define INSTANCE_COMPONENT "virtualmachine-controller"
@@ -73,6 +74,12 @@ static void
 node_deleted(const struct cache_object *object, void *arg)
 {
 	add_found(arg, VMIS_BY_NODE, object->name);
+}
+
+static void
+node_silent(const char *node, void *arg)
+{
+	add_found(arg, VMIS_BY_NODE, node);
 }
 
 /* A final instance waits for its machine no longer. */
@@ -155,6 +162,7 @@ instances_new(struct world *world)
 	c->events = events_new_for(world_client(world), INSTANCE_COMPONENT);
 	c->worker = worker_new(&config);
 	subscribe(c);
+	c->nodes = nodes_new(world, node_silent, c);
 	return c;
 }
 
@@ -165,6 +173,7 @@ instances_free(struct instances *c)
 
 	if (c == NULL)
 		return;
+	nodes_free(c->nodes);
 	world_unsubscribe(c->world, c);
 	while ((visit = TAILQ_FIRST(&c->visits)) != NULL)
 		instance_visit_cancel(visit);

@@ -18,6 +18,7 @@
 #include "controller/world.h"
 
 struct memos;
+struct nodes;
 struct worker;
 
 #define VISIT_PODS_MAX 64 /* of one instance that are looked at */
@@ -31,6 +32,7 @@ struct instances {
 	struct worker *worker;
 	struct events *events;
 	struct memos *memos;
+	struct nodes *nodes;
 	struct instance_visits visits;
 };
 
