@@ -2,10 +2,14 @@
 """Machines whose interface is bridged: to the pod's network, which gives its
 address away, and to networks that know nothing but frames."""
 
+import os
 import socket
+import subprocess
+import threading
 
 import pytest
 
+from lab_space import wait_until
 from podnets import DEADLINE, Fabric, World, dial, serve, vmi
 
 POD, NODE = "10.244.1.5", "10.244.1.1"
@@ -67,6 +71,37 @@ def test_the_guest_gets_what_was_the_pod_s(pod, fabric):
         client.close()
         accepted.close()
         assert peer[0] == NODE
+
+
+def test_a_real_guest_answers_behind_its_tap(pod, fabric):
+    """QEMU instead of a namespace: a virtio driver with all its offloads."""
+    build = os.path.join(os.path.dirname(__file__), "..", "guest", "build")
+    files = subprocess.run([build], stdout=subprocess.PIPE, text=True,
+                           check=True).stdout.strip()
+    made, = pod.setup(BRIDGED)["interfaces"]
+    qemu = pod.world.space.spawn("qemu", [
+        "qemu-system-x86_64", "-nodefaults", "-display", "none", "-machine",
+        "q35", "-accel", "tcg", "-cpu", "qemu64", "-m", "128", "-kernel",
+        f"{files}/vmlinuz", "-initrd", f"{files}/initrd", "-append",
+        f"console=ttyS0 quiet gip={POD}/24", "-serial", "stdio", "-netdev",
+        f"tap,id=n,ifname={made['tap']},script=no,downscript=no", "-device",
+        f"virtio-net-pci,netdev=n,mac={made['mac']}"], pod.network)
+
+    def answers():
+        assert qemu.running(), qemu.output()
+        return fabric.network.run("busybox", "ping", "-c", "1", "-w", "1", POD,
+                                  check=False).returncode == 0
+
+    wait_until(answers, DEADLINE, "the guest's answer")
+    sent = os.urandom(300000)
+    with dial(fabric.network, POD, 7) as client:
+        sender = threading.Thread(target=client.sendall, args=(sent,))
+        sender.start()
+        got = b""
+        while len(got) < len(sent):
+            got += client.recv(65536)
+        sender.join()
+    assert got == sent
 
 
 def test_the_pod_keeps_neither_address_nor_mac(pod):
