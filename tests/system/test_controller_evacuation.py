@@ -216,18 +216,22 @@ def test_a_tainted_node_is_left_too(launch, played):
         "kubevirt.io/evacuationMigration"] == node
 
 
-def test_what_cannot_move_stays_and_says_so(launch, played):
+def test_what_cannot_move_stays_and_says_so(controllers, launch, played):
     machine = launch("stuck")
     path = namespaced(VMIS, *machine.split("/"))
     conditions = status(played.api.get(path))["conditions"]
     played.api.patch(path, {"status": {"conditions": [
         {**c, "status": "False"} if c["type"] == "LiveMigratable" else c
         for c in conditions]}})
-    mark(played, machine)
+    node = mark(played, machine)
     wait_for("it to be said", lambda: any(
         reason == "FailedCreate" and "not migrateable" in text
         for _, reason, text in events(played, machine)))
     assert not migrations(played, machine)
+    namespace, name = machine.split("/")
+    assert controllers.leader().metrics()[
+        f'kubevirt_vmi_non_evictable{{node="{node}",namespace="{namespace}",'
+        f'name="{name}"}}'] == 1
 
 
 def test_who_does_not_want_to_move_is_not_moved(launch, played):
@@ -287,6 +291,8 @@ def test_outdated_launchers_are_counted_and_left_alone_without_a_method(
         wait_for("them to be counted", lambda: status(
             played.api.get(path)).get(
                 "outdatedVirtualMachineInstanceWorkloads", 0) > 0, PATIENCE)
+        assert newer.leader().metrics()[
+            "kubevirt_vmi_number_of_outdated"] > 0
         assert "kubevirt.io/outdatedLauncherImage" in played.api.get(
             namespaced(VMIS, *machine.split("/")))["metadata"]["labels"]
         assert not migrations(played, machine)
