@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "controller/evacuation/evacuation.h"
-#include "controller/evacuation/metrics.h"
 #include "controller/evacuation/plan.h"
 #include "controller/world.h"
 #include "kube/obj.h"
@@ -44,7 +43,6 @@ struct updates {
 	struct map entries;
 	TAILQ_HEAD(, deed) deeds;
 	struct kube_call *count_call;
-	size_t outdated; /* by the last plan */
 	int64_t last_batch_us;
 };
 
@@ -385,19 +383,10 @@ work(const char *key, void *arg)
 		u->last_batch_us = facts.now_us;
 	for (size_t i = 0; i < facts.count; i++)
 		carry_out(u, &list[i], verdicts[i]);
-	u->outdated = plan.outdated;
 	report_count(u, plan.outdated);
 	if (plan.unfinished)
 		plan_later(u);
 	worker_end(u->worker, key, false);
-}
-
-static int
-write_metrics(struct buf *buf, void *arg)
-{
-	struct updates *u = arg;
-
-	return metrics_write(u->world, u->outdated, buf);
 }
 
 struct updates *
@@ -431,7 +420,6 @@ updates_new(struct world *world, struct evacuations *evacuations,
 	u->worker = worker_new(&config);
 	world_subscribe(world, WORLD_VMIS, &vmis);
 	world_subscribe(world, WORLD_KUBEVIRTS, &kubevirts);
-	world_add_metrics(world, write_metrics, u);
 	plan_later(u);
 	return u;
 }
@@ -445,7 +433,6 @@ updates_free(struct updates *u)
 	if (u == NULL)
 		return;
 	world_unsubscribe(u->world, u);
-	world_remove_metrics(u->world, u);
 	for (deed = TAILQ_FIRST(&u->deeds); deed != NULL; deed = after) {
 		after = TAILQ_NEXT(deed, entry);
 		kube_cancel(deed->call);
