@@ -141,6 +141,9 @@ def test_nobody_else_is_served_and_nobody_else_serves(pod, fabric):
         assert guest.dhcp()["ip"] == POD
     guest.network.ip("link set eth0 address 02:00:00:00:00:99")
     assert guest.gets_no_lease()
+    # The other one is there: without the rule it answers.
+    pod.network.run("nft", "delete", "table", "bridge", "ferry")
+    assert guest.dhcp()["serverid"] == NODE
 
 
 def test_a_guest_that_came_from_another_pod_is_served(pod):
