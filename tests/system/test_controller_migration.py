@@ -3,15 +3,17 @@
 
 import collections
 import json
+import os
 
 import pytest
 
 import played_objects as objects
-from controllers import Controllers
+from controllers import USER, Controllers
 from kubeapi import has_vanished, wait_for
 from played import Played, wait_phase
 from played_objects import PODS, VMIMS, VMIS, key_of, namespaced
 from played_steps import FINAL, state, status
+from proxies import REPOSITORY
 
 NODES = ("move-a", "move-b", "move-c")
 KUBEVIRTS = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
@@ -227,7 +229,8 @@ def test_a_quick_migration_takes_few_writes(controllers, played, machine):
             "ferry_migration_ended_total",
             "ferry_migration_ended_writes_total"))
         return ended == 3 and writes
-    assert wait_for("all to be counted", counted) <= 3 * 8
+    # Pod, hand-off, mark, source pod, finalizer, and four of the status.
+    assert wait_for("all to be counted", counted) <= 3 * 9
 
 
 def test_one_that_nobody_stamped_is_stamped_and_moves(played, machine):
@@ -457,6 +460,20 @@ def test_utility_volumes_are_waited_for_and_then_given_up(played, machine):
                       "utility volumes were not detached in time")
 
 
+def test_a_machine_that_must_not_move_is_left_alone(played, machine):
+    path = namespaced(VMIS, *machine.split("/"))
+    conditions = [c for c in status(played.machine(machine))["conditions"]
+                  if c["type"] != "LiveMigratable"]
+    played.api.patch(path, {"status": {"conditions": [*conditions, {
+        "type": "LiveMigratable", "status": "False",
+        "reason": "DisksNotLiveMigratable", "message": "a disk of its own"}]}})
+    trip = Trip(played, machine)
+    trip.check_failed("NotMigratable", "Migration failed because the machine "
+                      "cannot be migrated")
+    assert "a disk of its own" in trip.condition("ferry.io/Failure")["message"]
+    trip.check_stayed()
+
+
 # --- waiting -----------------------------------------------------------------
 
 def test_limits_hold_and_people_go_before_the_system(played, configure,
@@ -651,6 +668,32 @@ def test_progress_of_a_long_transfer_is_shown(played, machine):
     assert found["bytesRemaining"] == 4096
     played.release("arrive", machine)
     assert status(trip.wait(*FINAL))["phase"] == "Succeeded"
+
+
+def test_the_role_of_the_controller_is_enough(cluster, controllers, played,
+                                              namespace):
+    controllers.leader()
+    cluster.kubectl("apply", "-f", os.path.join(
+        REPOSITORY, "deploy", "manifests", "ferry-controller-rbac.yaml"))
+    held = [c for c in controllers.all if c.runs()]
+    for each in held:
+        each.stop()
+    try:
+        with Controllers(cluster, kubeconfig=cluster.user_kubeconfig(
+                USER, "system:serviceaccounts", "system:authenticated",
+                "system:serviceaccounts:kubevirt")) as bound:
+            bound.leader()
+            machine = played.start(namespace, "vm")
+            for _ in range(2):
+                trip = Trip(played, machine)
+                assert status(trip.wait(*FINAL))["phase"] == "Succeeded"
+                trip.wait_tidy()
+                trip.wait_event("SuccessfulMigration", "Source node reported "
+                                "migration succeeded")
+            assert "forbidden" not in bound.logs()
+    finally:
+        for each in held:
+            each.start()
 
 
 def test_numbers_are_served(controllers, played, machine):

@@ -147,9 +147,7 @@ settle(struct decision *d, const struct facts *f, const struct rung *rung)
 static void
 fail(struct decision *d, const struct facts *f, const struct rung *rung)
 {
-	const struct migration_state *state = facts_state(f);
-	bool reported = state != NULL && state->failed &&
-			state->failure_reason[0] != '\0';
+	const char *detail = ladder_detail(rung, f);
 
 	if (facts_is_canceled(f))
 		steps_set_abort(f, d);
@@ -157,8 +155,8 @@ fail(struct decision *d, const struct facts *f, const struct rung *rung)
 		(void)decision_set_cond(d, f, COND_DECENTRALIZED_BLOCKED,
 					rung->code, "%s", rung->text);
 	(void)decision_set_cond(d, f, COND_FAILURE, ladder_code(rung, f),
-				"%s%s%s", rung->text, reported ? ": " : "",
-				reported ? state->failure_reason : "");
+				"%s%s%s", rung->text,
+				detail[0] != '\0' ? ": " : "", detail);
 	decision_enter(d, MIGRATION_FAILED);
 	decision_emit(d, false, EVENT_FAILED_MIGRATION, "%s", rung->text);
 	settle(d, f, rung);

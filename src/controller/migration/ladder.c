@@ -82,6 +82,15 @@ rival(const struct facts *f)
 	return f->vmim->phase == MIGRATION_UNSET && facts_has_rival(f);
 }
 
+/* Admission looks at this too; a machine can become so while it waits. */
+static bool
+not_migratable(const struct facts *f)
+{
+	return f->vmim->phase <= MIGRATION_PENDING && f->target_pod == NULL &&
+	       !f->create_sent &&
+	       conds_is_false(&f->vmi->conds, COND_LIVE_MIGRATABLE);
+}
+
 /* The source node has been told and so will not begin. */
 static bool
 canceled_unstarted(const struct facts *f)
@@ -195,6 +204,8 @@ static const struct rung ladder[] = {
 	  "VMI is not eligible for migration because another migration job is "
 	  "in progress.",
 	  "", true },
+	{ "not-migratable", not_migratable, FAILURE_NOT_MIGRATABLE, /* + */
+	  "Migration failed because the machine cannot be migrated", "", true },
 	{ "canceled-unstarted", canceled_unstarted, FAILURE_CANCELED, /* + */
 	  CANCELED_TEXT, "Migration was canceled", true },
 	{ "utility-late", utility_late, FAILURE_UTILITY_TIMEOUT,
@@ -270,4 +281,15 @@ ladder_code(const struct rung *rung, const struct facts *facts)
 	    strcmp(abort->reason, FAILURE_RUNNING_TIMEOUT) == 0)
 		return FAILURE_RUNNING_TIMEOUT;
 	return rung->code;
+}
+
+const char *
+ladder_detail(const struct rung *rung, const struct facts *facts)
+{
+	const struct migration_state *state = facts_state(facts);
+
+	if (rung->when == not_migratable)
+		return conds_find(&facts->vmi->conds, COND_LIVE_MIGRATABLE)
+			->message;
+	return state != NULL && state->failed ? state->failure_reason : "";
 }

@@ -22,6 +22,7 @@
 #define FAILURE_STATE_TAKEN "StateTaken"
 #define FAILURE_NODE "ReportedByNode"
 #define FAILURE_RIVAL "AnotherMigration"
+#define FAILURE_NOT_MIGRATABLE "NotMigratable"
 #define FAILURE_UTILITY_TIMEOUT "UtilityVolumesTimeout"
 #define FAILURE_UNSCHEDULABLE_TIMEOUT "UnschedulableTimeout"
 #define FAILURE_PENDING_TIMEOUT "PendingPodTimeout"
@@ -52,5 +53,9 @@ const char *ladder_code(const struct rung *rung, const struct facts *facts);
 
 /* For tests: all of them, in order. */
 const struct rung *ladder_all(size_t *ret_count);
+
+/* What somebody else said about it, which belongs to the text; "" if nobody
+ * did. Of the facts. */
+const char *ladder_detail(const struct rung *rung, const struct facts *facts);
 
 #endif

@@ -10,6 +10,7 @@
 
 static char text_x[] = "x";
 static char abort_cond[] = COND_ABORT_REQUESTED;
+static char live_cond[] = COND_LIVE_MIGRATABLE;
 static char canceled_reason[] = FAILURE_CANCELED;
 
 /* One setting for each row of the ladder. */
@@ -67,6 +68,19 @@ static void
 set_rival(void)
 {
 	(void)testfacts_other(&t, -5, MIGRATION_PENDING, -5);
+}
+
+static void
+set_not_migratable(void)
+{
+	static struct cond cond;
+
+	cond = (struct cond){ .type = live_cond,
+			      .status = COND_FALSE,
+			      .reason = text_x,
+			      .message = text_x };
+	t.vmi.conds.list = &cond;
+	t.vmi.conds.len = 1;
 }
 
 static void
@@ -145,6 +159,9 @@ static const struct {
 	{ "rival", MIGRATION_UNSET, set_rival, "AnotherMigration",
 	  "VMI is not eligible for migration because another migration job is "
 	  "in progress." },
+	{ "not-migratable", MIGRATION_PENDING, set_not_migratable,
+	  "NotMigratable",
+	  "Migration failed because the machine cannot be migrated" },
 	{ "canceled-unstarted", MIGRATION_TARGET_READY, set_canceled_unstarted,
 	  "Canceled", "Migration failed due to being canceled" },
 	{ "utility-late", MIGRATION_PENDING, set_utility_late,

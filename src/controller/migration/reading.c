@@ -172,6 +172,7 @@ on_answer(const struct kube_result *result, void *arg)
 	if (--s->open > 0)
 		return;
 	check_machine(s);
+	r->at_us = time_now_us();
 	s->done(r, s->arg);
 }
 
@@ -234,7 +235,6 @@ reading_start(const struct reading_request *request)
 	struct state *s = xmalloc0(sizeof(*s));
 
 	s->reading.ok = true;
-	s->reading.at_us = time_now_us();
 	s->uid = xstrdup(request->vmim->meta.uid);
 	s->vmi_uid = xstrdup(request->vmi_uid);
 	s->done = request->done;

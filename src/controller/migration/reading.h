@@ -44,7 +44,7 @@ struct reading_request {
 struct reading {
 	bool ok; /* otherwise err says why not */
 	struct err err;
-	int64_t at_us;
+	int64_t at_us; /* when the last answer came */
 
 	json_t *vmim_json, *vmi_json; /* NULL: gone */
 	json_t *pods_json;            /* an array */

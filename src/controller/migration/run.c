@@ -25,7 +25,7 @@
 /* More means that two of its decisions take turns. */
 #define TURNS_MAX 16
 /* What was read so long ago is not "just now" any more. */
-#define CONFIRMED_US (2 * TIME_US_PER_SECOND)
+#define CONFIRMED_US (5 * TIME_US_PER_SECOND)
 /*
  * The phases up to the hand-off follow each other closely. They are written
  * together with what the nodes say next, or so much later: one write less, and
