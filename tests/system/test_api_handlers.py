@@ -77,24 +77,36 @@ def machine(client, namespace):
     return answer.json() if answer.code == 200 else {}
 
 
-def test_agents_may_do_all_that_a_migration_takes(api, played, namespace):
-    client = api.client()
+def migrate(client, namespace):
+    """Starts a machine and asks for its migration; where it runs."""
     client.create(namespaced(VMS, namespace), vm("vm1"))
     wait_for("the machine to run", lambda: machine(client, namespace).get(
         "status", {}).get("phase") == "Running", PATIENCE)
-    before = machine(client, namespace)["status"]["nodeName"]
     answer = client.request(
         "PUT", f"{SUBRESOURCES}/namespaces/{namespace}/virtualmachines/vm1/"
         "migrate", {})
     assert answer.code == 202, answer
+    return machine(client, namespace)["status"]["nodeName"]
 
-    def phase():
-        made, = client.get(namespaced(VMIMS, namespace))["items"]
-        return made.get("status", {}).get("phase")
 
-    wait_for("its migration to end", lambda: phase() in (
-        "Succeeded", "Failed"), PATIENCE)
-    assert phase() == "Succeeded", played.errors
+def the_migration(client, namespace):
+    made, = client.get(namespaced(VMIMS, namespace))["items"]
+    return made
+
+
+def wait_end(client, namespace):
+    """The phase in which the migration ended."""
+    def final():
+        phase = the_migration(client, namespace).get("status", {}).get("phase")
+        return phase if phase in ("Succeeded", "Failed") else None
+
+    return wait_for("the migration to end", final, PATIENCE)
+
+
+def test_agents_may_do_all_that_a_migration_takes(api, played, namespace):
+    client = api.client()
+    before = migrate(client, namespace)
+    assert wait_end(client, namespace) == "Succeeded", played.errors
     after = machine(client, namespace)
     assert after["status"]["nodeName"] == \
         after["metadata"]["labels"]["kubevirt.io/nodeName"]
@@ -103,3 +115,30 @@ def test_agents_may_do_all_that_a_migration_takes(api, played, namespace):
     pods = client.get(namespaced(PODS, namespace))["items"]
     assert after["status"]["nodeName"] in {
         pod["spec"]["nodeName"] for pod in pods}
+
+
+def test_agents_may_report_a_failure(api, played, namespace):
+    client = api.client()
+    played.fail(f"{namespace}/vm1", "the link is down")
+    before = migrate(client, namespace)
+    assert wait_end(client, namespace) == "Failed"
+    after = machine(client, namespace)["status"]
+    assert (after["phase"], after["nodeName"]) == ("Running", before)
+    assert after["migrationState"]["failureReason"] == "the link is down"
+    assert played.errors == []
+
+
+def test_agents_may_acknowledge_an_abort(api, played, namespace):
+    client = api.client()
+    played.hold("arrive", f"{namespace}/vm1")
+    before = migrate(client, namespace)
+    wait_for("it to run", lambda: the_migration(client, namespace).get(
+        "status", {}).get("phase") == "Running", PATIENCE)
+    name = the_migration(client, namespace)["metadata"]["name"]
+    client.request("DELETE", namespaced(VMIMS, namespace, name))
+    wait_for("its end", lambda: client.get(
+        namespaced(VMIMS, namespace))["items"] == [], PATIENCE)
+    after = machine(client, namespace)["status"]
+    assert (after["phase"], after["nodeName"]) == ("Running", before)
+    assert after["migrationState"]["abortStatus"] == "Succeeded"
+    assert played.errors == []
