@@ -62,19 +62,22 @@ check(const json_t *wanted, const json_t *one, struct err *err)
 static int
 add(json_t *wanted, json_t *one, struct err *err)
 {
-	AUTO(js_unref) json_t *owned = one;
+	size_t n = json_array_size(wanted);
+	int r = 0;
 
-	if (json_array_size(wanted) >= ATTACH_MAX)
-		return err_set(err, ERR_LIMIT,
-			       ATTACH_NETWORKS ": more than %d networks",
-			       ATTACH_MAX);
+	if (n >= ATTACH_MAX)
+		r = err_set(err, ERR_LIMIT,
+			    ATTACH_NETWORKS ": more than %d networks",
+			    ATTACH_MAX);
 	if (*js_str_at(one, "ifname") == '\0')
-		(void)json_object_set_new(
-			one, "ifname",
-			json_sprintf("net%zu", json_array_size(wanted) + 1));
-	if (check(wanted, one, err) == -1)
-		return -1;
-	return json_array_append(wanted, one);
+		(void)json_object_set_new(one, "ifname",
+					  json_sprintf("net%zu", n + 1));
+	if (r == 0)
+		r = check(wanted, one, err);
+	if (r == 0)
+		r = json_array_append(wanted, one);
+	json_decref(one);
+	return r;
 }
 
 static const char *

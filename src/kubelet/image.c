@@ -174,7 +174,6 @@ image_find(const char *dir, const char *name, struct image *ret,
 	const char *digest = strchr(name, '@');
 	AUTO(free_ptr) char *bare = NULL;
 	AUTO(free_ptr) char *latest = NULL;
-	struct image found = { 0 };
 
 	if (strlen(name) > IMAGE_NAME_MAX)
 		return err_set(err, ERR_INVALID, "image's name is too long");
@@ -184,14 +183,15 @@ image_find(const char *dir, const char *name, struct image *ret,
 			       digest);
 	bare = bare_name(name);
 	latest = xasprintf("%s:latest", bare);
-	if (load_ref(dir, name, digest, &found, err) == 0 ||
-	    (digest != NULL && find_digest(dir, name, digest, &found) == 0) ||
-	    (digest == NULL && str_equal(bare, name) &&
-	     load_ref(dir, latest, NULL, &found, err) == 0)) {
-		*ret = found;
+	if (load_ref(dir, name, digest, ret, err) == 0)
 		return 0;
-	}
-	if (err->kind == ERR_INVALID)
+	if (err->kind != ERR_NOT_FOUND)
 		return -1;
-	return not_found(dir, name, err);
+	if (digest != NULL)
+		return find_digest(dir, name, digest, ret) == 0
+			       ? 0
+			       : not_found(dir, name, err);
+	if (str_equal(bare, name) && load_ref(dir, latest, NULL, ret, err) == 0)
+		return 0;
+	return err->kind == ERR_NOT_FOUND ? not_found(dir, name, err) : -1;
 }

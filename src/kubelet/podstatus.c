@@ -203,10 +203,8 @@ make_conditions(const struct podstatus_in *in, enum plan_phase phase)
 	const char *why = phase == PLAN_SUCCEEDED ? "PodCompleted"
 			  : phase == PLAN_FAILED  ? "PodFailed"
 						  : "ContainersNotReady";
-	json_t *list = json_deep_copy(js_arr_at(in->pod, "status.conditions"));
+	json_t *list = json_array();
 
-	if (list == NULL)
-		list = json_array();
 	for (size_t i = 0; i < in->plan->count; i++) {
 		const struct container *c = &in->plan->containers[i];
 
@@ -233,8 +231,15 @@ make_conditions(const struct podstatus_in *in, enum plan_phase phase)
 		  ready ? NULL : why, NULL },
 		{ "PodScheduled", "True", NULL, NULL },
 	};
-	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		json_t *old = condition_get(
+			js_arr_at(in->pod, "status.conditions"), all[i].type);
+
+		/* Those of others are theirs to write. */
+		if (old != NULL)
+			(void)json_array_append_new(list, json_deep_copy(old));
 		(void)condition_set(list, &all[i], in->now_us);
+	}
 	return list;
 }
 
