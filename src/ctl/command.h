@@ -10,6 +10,15 @@
 int command_cluster(int argc, char **argv);
 int command_image(int argc, char **argv);
 
+int command_migrate(int argc, char **argv);
+int command_migrate_cancel(int argc, char **argv);
+int command_evacuate_cancel(int argc, char **argv);
+int command_start(int argc, char **argv);
+int command_stop(int argc, char **argv);
+int command_restart(int argc, char **argv);
+int command_pause(int argc, char **argv);
+int command_unpause(int argc, char **argv);
+
 /* Of `cluster`. */
 int command_cluster_up(int argc, char **argv);
 int command_cluster_down(int argc, char **argv);

@@ -99,6 +99,18 @@ kubesync_free(struct kubesync *ks)
 	free(ks);
 }
 
+const char *
+kubesync_ns(const struct kubesync *ks)
+{
+	return kube_client_config(ks->client)->ns;
+}
+
+struct loop *
+kubesync_loop(const struct kubesync *ks)
+{
+	return ks->loop;
+}
+
 int
 kubesync_send(struct kubesync *ks, const struct kube_request *request,
 	      json_t **ret_answer, struct err *err)

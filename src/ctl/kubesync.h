@@ -18,10 +18,14 @@
 struct err;
 struct kube_flags;
 struct kubesync;
+struct loop;
 
 /* kubeconfig NULL: as kubectl finds it. */
 struct kubesync *kubesync_open(const struct kube_flags *flags, struct err *err);
 void kubesync_free(struct kubesync *ks); /* NULL is fine */
+/* The namespace that flags and configuration name. */
+const char *kubesync_ns(const struct kubesync *ks);
+struct loop *kubesync_loop(const struct kubesync *ks);
 
 /*
  * Sends and waits. *ret_answer (may be NULL) is a new reference, NULL when

@@ -15,6 +15,15 @@
 #define VERSION FERRY_VERSION " (" FERRY_COMMIT ")"
 
 static const struct command commands[] = {
+	{ "migrate", command_migrate, "move a machine while it runs" },
+	{ "migrate-cancel", command_migrate_cancel, "cancel its migration" },
+	{ "evacuate-cancel", command_evacuate_cancel,
+	  "let it stay on a node that is drained" },
+	{ "start", command_start, "start a machine" },
+	{ "stop", command_stop, "stop it" },
+	{ "restart", command_restart, "stop it and start it" },
+	{ "pause", command_pause, "pause it" },
+	{ "unpause", command_unpause, "let it go on" },
 	{ "cluster", command_cluster, "a whole cluster on this computer" },
 	{ "image", command_image, "what nodes find under the names of images" },
 };

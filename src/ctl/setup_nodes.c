@@ -14,8 +14,9 @@
 #include "kube/conditions.h"
 #include "tls/pki.h"
 
-#define LAUNCHER_IMAGE "ferry/launcher:latest" /* ferry-controller's default \
-						*/
+#define LAUNCHER_IMAGE                                        \
+	"ferry/launcher:latest" /* ferry-controller's default \
+				 */
 #define SCHEDULABLE "kubevirt.io/schedulable"
 #define CERT_DAYS 3650
 #define TOKEN_SECONDS (10L * 365 * 24 * 3600)

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/verb.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/kinds.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/mem.h"
+
+#define SUBRESOURCES "/apis/subresources.kubevirt.io/v1/namespaces"
+
+void
+verb_shorts(int argc, char **argv)
+{
+	static const struct {
+		const char *letter;
+		char name[16];
+	} shorts[] = {
+		{ "-n", "--namespace" },
+		{ "-o", "--output" },
+		{ "-h", "--help" },
+		{ "-A", "--all-namespaces" },
+	};
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--") == 0)
+			return;
+		for (size_t s = 0; s < ARRAY_LEN(shorts); s++) {
+			if (strcmp(argv[i], shorts[s].letter) == 0)
+				argv[i] = (char *)(uintptr_t)shorts[s].name;
+		}
+	}
+}
+
+int
+verb_open(struct verb *verb, struct err *err)
+{
+	verb->kube = kubesync_open(&verb->flags, err);
+	if (verb->kube == NULL)
+		return -1;
+	verb->ns = kubesync_ns(verb->kube);
+	if (verb->dry_run)
+		(void)printf("Dry Run execution\n");
+	return 0;
+}
+
+void
+verb_done(struct verb *verb)
+{
+	kubesync_free(verb->kube);
+	verb->kube = NULL;
+}
+
+int
+verb_put(struct verb *verb, const char *plural, const char *name,
+	 const char *what, json_t *body, struct err *err)
+{
+	AUTO(free_ptr)
+	char *path = xasprintf(SUBRESOURCES "/%s/%s/%s/%s", verb->ns, plural,
+			       name, what);
+	AUTO(js_unref)
+	json_t *options = body == NULL ? json_object() : json_incref(body);
+	struct kube_request request = {
+		.verb = KUBE_UPDATE,
+		.path = path,
+		.body = options,
+	};
+
+	if (verb->dry_run)
+		json_object_set_new(options, "dryRun", json_pack("[s]", "All"));
+	return kubesync_send(verb->kube, &request, NULL, err);
+}
+
+int
+verb_get_vmi(struct verb *verb, const char *name, json_t **ret_vmi,
+	     struct err *err)
+{
+	struct kube_request request = {
+		.verb = KUBE_GET,
+		.resource = &api_vmis,
+		.ns = verb->ns,
+		.name = name,
+	};
+
+	return kubesync_send(verb->kube, &request, ret_vmi, err);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CTL_VERB_H
+#define CTL_VERB_H
+
+/*
+ * verb - what commands that ask something of a machine have in common.
+ *
+ * Requests, texts and exit codes are those of virtctl.
+ *
+ * Threading: one thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/opts.h"
+#include "ctl/kubesync.h"
+#include "kube/config.h"
+
+struct verb {
+	struct kube_flags flags;
+	bool dry_run;
+	struct kubesync *kube;
+	const char *ns; /* that counts */
+};
+
+/* Rows for a table of options; "-n" is --namespace, see verb_shorts(). */
+#define VERB_OPTS(verb)                                               \
+	KUBE_FLAGS_OPTS(&(verb)->flags),                              \
+	{                                                             \
+		"dry-run", NULL, "only say whether it could be done", \
+			OPT_FLAG, &(verb)->dry_run, 0, 0              \
+	}
+
+/* Replaces the short options of kubectl by their long names, in place. */
+void verb_shorts(int argc, char **argv);
+
+/* Connects, and prints "Dry Run execution" if it is one. */
+int verb_open(struct verb *verb, struct err *err);
+void verb_done(struct verb *verb);
+
+/*
+ * PUT of a subresource: plural is "virtualmachines" or
+ * "virtualmachineinstances", what the rest of the path. body is borrowed, NULL
+ * for {}; a dry run is put into it.
+ */
+int verb_put(struct verb *verb, const char *plural, const char *name,
+	     const char *what, json_t *body, struct err *err);
+/* A machine's instance; a new reference. */
+int verb_get_vmi(struct verb *verb, const char *name, json_t **ret_vmi,
+		 struct err *err);
+
+#endif
