@@ -13,7 +13,7 @@ struct memo {
 	char *key;
 	char *version; /* that was written on; NULL: the write has been seen */
 	int64_t until_us;
-	struct memo_failure failure;
+	struct memo_failure *failure; /* NULL: nothing has failed */
 	unsigned attempt;
 };
 
@@ -33,6 +33,7 @@ drop(struct memos *memos, struct memo *memo)
 	map_remove(&memos->map, &memo->node);
 	free(memo->key);
 	free(memo->version);
+	free(memo->failure);
 	free(memo);
 }
 
@@ -76,7 +77,7 @@ make(struct memos *memos, const char *key)
 static void
 tidy(struct memos *memos, struct memo *memo)
 {
-	if (memo->version == NULL && memo->failure.reason == NULL &&
+	if (memo->version == NULL && memo->failure == NULL &&
 	    memo->attempt == 0)
 		drop(memos, memo);
 }
@@ -113,9 +114,11 @@ memos_failed(struct memos *memos, const char *key, const char *reason,
 	     const char *message, int64_t now_us)
 {
 	struct memo *memo = make(memos, key);
-	struct memo_failure *failure = &memo->failure;
+	struct memo_failure *failure = memo->failure;
 	int64_t pause_us = MEMO_RETRY_MIN_US;
 
+	if (failure == NULL)
+		failure = memo->failure = xmalloc0(sizeof(*failure));
 	for (unsigned i = 0; i < failure->count && pause_us < MEMO_RETRY_MAX_US;
 	     i++)
 		pause_us *= 2;
@@ -134,8 +137,7 @@ memos_failure(const struct memos *memos, const char *key)
 {
 	const struct memo *memo = find(memos, key);
 
-	return memo == NULL || memo->failure.reason == NULL ? NULL
-							    : &memo->failure;
+	return memo == NULL ? NULL : memo->failure;
 }
 
 void
@@ -145,7 +147,8 @@ memos_succeeded(struct memos *memos, const char *key)
 
 	if (memo == NULL)
 		return;
-	memo->failure = (struct memo_failure){ .reason = NULL };
+	free(memo->failure);
+	memo->failure = NULL;
 	tidy(memos, memo);
 }
 

@@ -222,6 +222,12 @@ report_pods(const struct instance_facts *facts, json_t *patch)
 		set_status(patch, "activePods", json_incref(changes));
 }
 
+/*
+ * Which launcher it has, and whether that is an old one. A node that has taken
+ * an instance over leaves both empty; they are filled in when the pod that it
+ * left is gone, with the list of pods: in one write, and out of the way of what
+ * the nodes still write.
+ */
 static void
 report_launcher(const struct instance_facts *facts,
 		const struct instance_report *report, json_t *patch)
@@ -235,6 +241,9 @@ report_launcher(const struct instance_facts *facts,
 			    : *image != '\0' &&
 				      strcmp(image, facts->launcher_image) != 0;
 
+	if (*vmi->launcher_image == '\0' && vmi->phase == VMI_RUNNING &&
+	    facts->pod_count > 1)
+		return;
 	if (report->forget_launcher) {
 		image = "";
 		outdated = false;

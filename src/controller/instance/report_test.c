@@ -189,6 +189,28 @@ test_an_old_launcher_is_marked_until_it_is_left(void **state)
 }
 
 static void
+test_one_that_has_arrived_is_described_when_its_old_pod_is_gone(void **state)
+{
+	AUTO(js_unref) json_t *before = NULL, *after = NULL;
+	struct testinstance t;
+
+	(void)state;
+	testinstance_open(&t, "Running", "",
+			  NODE_N1 "'activePods': {'p': 'n1', 'old': 'n2'}, ",
+			  PODS(TEST_POD("p", "n1", "", TEST_POD_READY),
+			       TEST_POD("old", "n2", "", TEST_POD_READY)));
+	before = report_of(&t);
+	assert_null(js_at(before, "status.launcherContainerImageVersion"));
+	t.facts.pod_count = 1;
+	after = report_of(&t);
+	assert_string_equal(
+		js_str_at(after, "status.launcherContainerImageVersion"),
+		"launcher:1");
+	assert_patch(after, "status.activePods", "{'old': null}");
+	testinstance_close(&t);
+}
+
+static void
 test_a_pod_without_a_place_is_said_while_it_is_so(void **state)
 {
 	AUTO(js_unref) json_t *patch = NULL, *after = NULL;
@@ -230,6 +252,8 @@ main(void)
 		cmocka_unit_test(test_pods_that_came_and_went_are_listed),
 		cmocka_unit_test(
 			test_an_old_launcher_is_marked_until_it_is_left),
+		cmocka_unit_test(
+			test_one_that_has_arrived_is_described_when_its_old_pod_is_gone),
 		cmocka_unit_test(
 			test_a_pod_without_a_place_is_said_while_it_is_so),
 	};
