@@ -3,7 +3,6 @@
 /* The command `serve`. */
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/daemon.h"
 #include "base/err.h"
 #include "base/fdlimit.h"
 #include "base/log.h"
@@ -38,59 +38,32 @@ struct serve_options {
 };
 
 struct service {
-	struct loop *loop;
 	struct cluster *cluster;
-	struct loop_timer *deadline;
-	bool stopping;
+	struct home home;
 };
 
 static void
-stopped(void *arg)
+announce(void *arg)
 {
-	struct service *service = arg;
+	const struct service *service = arg;
+	const struct home *home = &service->home;
+	bool brackets = strchr(home->address, ':') != NULL;
 
-	loop_stop(service->loop);
-}
-
-static void
-on_signal(int signo, void *arg)
-{
-	struct service *service = arg;
-
-	if (service->stopping) {
-		loop_stop(service->loop);
-		return;
-	}
-	service->stopping = true;
-	log_info(NULL, "stopping: %s", strsignal(signo));
-	loop_timer_start(service->deadline, DRAIN_US);
-	cluster_drain(service->cluster, stopped, service);
-}
-
-static void
-run(struct service *service)
-{
-	struct loop_signal *term, *intr;
-
-	service->deadline = loop_timer_new(service->loop, stopped, service);
-	term = loop_signal_new(service->loop, SIGTERM, on_signal, service);
-	intr = loop_signal_new(service->loop, SIGINT, on_signal, service);
-	loop_run(service->loop);
-	loop_signal_free(term);
-	loop_signal_free(intr);
-	loop_timer_free(service->deadline);
-}
-
-static void
-announce(const struct home *home)
-{
 	(void)printf("{\"url\":\"https://%s%s%s:%" PRIu64
 		     "\",\"kubeconfig\":\"%s/admin.kubeconfig\"}\n",
-		     strchr(home->address, ':') != NULL ? "[" : "",
-		     home->address,
-		     strchr(home->address, ':') != NULL ? "]" : "", home->port,
-		     home->dir);
+		     brackets ? "[" : "", home->address, brackets ? "]" : "",
+		     home->port, home->dir);
 	(void)fflush(stdout);
+	log_info(NULL, "serving at %s port %" PRIu64, home->address,
+		 home->port);
+}
+
+static void
+drain(void *arg, void (*done)(void *done_arg), void *done_arg)
+{
+	struct service *service = arg;
+
+	cluster_drain(service->cluster, done, done_arg);
 }
 
 /* Each watch is a connection: 1024, the usual limit, are soon used up. */
@@ -111,39 +84,43 @@ raise_limits(void)
 static int
 serve(const struct serve_options *options, struct err *err)
 {
-	struct service service = { .loop = NULL };
+	struct service service;
+	struct home *home = &service.home;
 	struct cluster_config config = {
 		.token_file = options->token_file,
 		.node_grace_ms = options->node_grace_ms,
 		.event_ttl_ms = options->event_ttl_ms,
 		.history_events = options->history_events,
 	};
+	struct daemon_config daemon = {
+		.ready = announce,
+		.stop = drain,
+		.arg = &service,
+		.deadline_us = DRAIN_US,
+	};
 	uint16_t port;
-	struct home home;
 	int r = -1;
 
 	fdlimit_raise();
-	if (home_open(options->dir, &home, err) == -1)
+	if (home_open(options->dir, home, err) == -1)
 		return -1;
-	if (listen_open(options->listen, home.address, (uint16_t)home.port,
+	if (listen_open(options->listen, home->address, (uint16_t)home->port,
 			&config.listen_fd, &port, err) == -1) {
-		home_done(&home);
+		home_done(home);
 		return -1;
 	}
-	home.port = port;
+	home->port = port;
 	raise_limits();
-	service.loop = config.loop = loop_new();
-	config.home = &home;
+	daemon.loop = config.loop = loop_new();
+	config.home = home;
 	service.cluster = cluster_start(&config, err);
-	if (service.cluster != NULL && home_record_server(&home, err) == 0) {
-		announce(&home);
-		log_info(NULL, "serving at %s port %u", home.address, port);
-		run(&service);
+	if (service.cluster != NULL && home_record_server(home, err) == 0) {
+		daemon_run(&daemon);
 		r = 0;
 	}
 	cluster_free(service.cluster);
-	loop_free(service.loop);
-	home_done(&home);
+	loop_free(daemon.loop);
+	home_done(home);
 	return r;
 }
 

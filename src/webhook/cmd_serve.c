@@ -5,10 +5,9 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
+#include "base/daemon.h"
 #include "base/err.h"
 #include "base/fdlimit.h"
 #include "base/log.h"
@@ -33,82 +32,57 @@ struct serve_options {
 };
 
 struct service {
-	struct loop *loop;
 	struct api *api;
-	struct loop_timer *deadline;
-	bool stopping;
+	uint16_t port;
 };
-
-static void
-stopped(void *arg)
-{
-	struct service *service = arg;
-
-	loop_stop(service->loop);
-}
-
-static void
-on_signal(int signo, void *arg)
-{
-	struct service *service = arg;
-
-	if (service->stopping) {
-		loop_stop(service->loop);
-		return;
-	}
-	service->stopping = true;
-	log_info(NULL, "stopping: %s", strsignal(signo));
-	loop_timer_start(service->deadline, DRAIN_US);
-	api_drain(service->api, stopped, service);
-}
-
-static void
-run(struct service *service)
-{
-	struct loop_signal *term, *intr;
-
-	service->deadline = loop_timer_new(service->loop, stopped, service);
-	term = loop_signal_new(service->loop, SIGTERM, on_signal, service);
-	intr = loop_signal_new(service->loop, SIGINT, on_signal, service);
-	loop_run(service->loop);
-	loop_signal_free(term);
-	loop_signal_free(intr);
-	loop_timer_free(service->deadline);
-}
 
 /* For whoever started it with a port of the kernel's choice. */
 static void
-announce(uint16_t port)
+announce(void *arg)
 {
-	(void)printf("{\"port\":%" PRIu16 "}\n", port);
+	const struct service *service = arg;
+
+	(void)printf("{\"port\":%" PRIu16 "}\n", service->port);
 	(void)fflush(stdout);
-	log_info(NULL, "serving at port %" PRIu16, port);
+	log_info(NULL, "serving at port %" PRIu16, service->port);
+}
+
+static void
+drain(void *arg, void (*done)(void *done_arg), void *done_arg)
+{
+	struct service *service = arg;
+
+	api_drain(service->api, done, done_arg);
 }
 
 static int
 serve(struct serve_options *options, struct err *err)
 {
-	struct service service = { .loop = NULL };
 	struct api_options *api = &options->api;
-	uint16_t port;
+	struct service service;
+	struct daemon_config daemon = {
+		.ready = announce,
+		.stop = drain,
+		.arg = &service,
+		.deadline_us = DRAIN_US,
+	};
 
 	if (kube_config_load(&options->kube, NULL, &api->config, err) == -1)
 		return -1;
-	if (listen_open(options->listen, NULL, 0, &api->listen_fd, &port,
-			err) == -1) {
+	if (listen_open(options->listen, NULL, 0, &api->listen_fd,
+			&service.port, err) == -1) {
 		kube_config_free(api->config);
 		return -1;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
 	fdlimit_raise();
-	service.loop = api->loop = loop_new();
+	daemon.loop = api->loop = loop_new();
 	service.api = api_start(api, err);
 	if (service.api != NULL) {
-		announce(port);
-		run(&service);
+		daemon_run(&daemon);
 		api_free(service.api);
 	}
-	loop_free(service.loop);
+	loop_free(daemon.loop);
 	return service.api == NULL ? -1 : 0;
 }
 
