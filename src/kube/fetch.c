@@ -16,7 +16,8 @@
 #include "kube/fetch_internal.h"
 #include "kube/fetch_text.h"
 
-#define CONNECTIONS_KEPT 64L
+/* All that may be open: to make one anew costs more than a hundred requests. */
+#define CONNECTIONS_KEPT CONNECTIONS_MAX
 #define CONNECTIONS_MAX 512L
 #define US_PER_MS UINT64_C(1000)
 

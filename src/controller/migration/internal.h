@@ -24,7 +24,7 @@ struct orphan;
 struct run;
 
 /* Looked at side by side: mostly they wait for the server. */
-#define MIGRATIONS_PARALLEL 32
+#define MIGRATIONS_PARALLEL 24
 /* Requests of those that go on are sent before all others while there are at
  * most so many of them: then they cannot crowd anybody out. */
 #define MIGRATIONS_URGENT_MAX 64
