@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -255,14 +256,18 @@ make_pipe(int *ret_ours, int *ret_theirs, int ours, struct err *err)
 
 /* In the child, between fork() and exec(). */
 static _Noreturn void
-become(const struct process_spec *spec, const int theirs[3])
+become(const struct process_spec *spec, const int theirs[3], pid_t parent)
 {
 	sigset_t none;
 
-	if (spec->detached)
+	if (spec->detached) {
 		(void)setsid();
-	else
+	} else {
 		(void)setpgid(0, 0);
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(EXEC_FAILED);
+	}
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)signal(SIGPIPE, SIG_DFL);
@@ -311,6 +316,7 @@ launch(struct process *p, const struct process_spec *spec, struct err *err)
 	AUTO(close_fd) int in = -1;
 	AUTO(close_fd) int out = -1;
 	AUTO(close_fd) int err_out = -1;
+	pid_t parent = getpid();
 
 	if (spec->detached) {
 		in = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -325,7 +331,7 @@ launch(struct process *p, const struct process_spec *spec, struct err *err)
 	if (p->pid == -1)
 		return err_errno(err, "cannot start '%s'", p->name);
 	if (p->pid == 0)
-		become(spec, (const int[3]){ in, out, err_out });
+		become(spec, (const int[3]){ in, out, err_out }, parent);
 	/* Here as well, so that the group is there before anybody kills it. */
 	if (!spec->detached)
 		(void)setpgid(p->pid, p->pid);

@@ -9,7 +9,8 @@
  * writes is kept up to a limit, beyond which it is read and dropped. done is
  * called once, from the loop, when it has ended and its output is complete, or
  * when its time is up: it and its process group are killed then, so that
- * nothing it started goes on. It inherits no descriptors but its three.
+ * nothing it started goes on. It inherits no descriptors but its three, and is
+ * killed when the thread that started it ends.
  *
  * Threading: only from the loop's thread.
  */

@@ -223,6 +223,25 @@ container_write(const char *pod_dir, const char *name, unsigned attempt,
 }
 
 int
+container_lock(const char *pod_dir, const struct container *c, int *ret_fd,
+	       struct err *err)
+{
+	AUTO(free_ptr) char *path = container_dir(pod_dir, c->name, c->attempt);
+	AUTO(close_fd) int dir_fd = -1;
+	AUTO(close_fd) int fd = -1;
+
+	if (path_open_dir(path, &dir_fd, err) == -1 ||
+	    path_open_at(dir_fd, MONITOR_LOCK, O_RDWR | O_CREAT, 0600, &fd,
+			 err) == -1)
+		return -1;
+	if (flock(fd, LOCK_EX | LOCK_NB) == -1)
+		return err_set(err, ERR_UNAVAILABLE, "'%s' has a monitor",
+			       path);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int
 container_write_lost(const char *pod_dir, const struct container *c,
 		     struct err *err)
 {

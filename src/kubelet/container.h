@@ -73,6 +73,13 @@ int container_write(const char *pod_dir, const char *name, unsigned attempt,
 		    const json_t *config, const json_t *monitor,
 		    struct err *err);
 
+/*
+ * Keeps monitors away from a start that was never begun, until *ret_fd is
+ * closed. ERR_UNAVAILABLE when one is there.
+ */
+int container_lock(const char *pod_dir, const struct container *container,
+		   int *ret_fd, struct err *err);
+
 /* Writes the end of a container whose monitor cannot do it any more. */
 int container_write_lost(const char *pod_dir, const struct container *container,
 			 struct err *err);

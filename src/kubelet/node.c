@@ -135,8 +135,11 @@ on_written(const struct kube_result *result, void *arg)
 		node->labelled = node->labelled && !kube_is_not_found(result);
 		js_unref(&node->status);
 	}
+	/* What keeps it from being ready is looked at more often. */
 	loop_timer_start(node->status_timer,
-			 failed ? RETRY_US : NODE_STATUS_MS * UINT64_C(1000));
+			 failed || !node->ready
+				 ? RETRY_US
+				 : NODE_STATUS_MS * UINT64_C(1000));
 }
 
 /* NULL: pods can have networks; else why not, to be freed. */

@@ -5,6 +5,26 @@
 /* Who ran for so long starts anew without a pause. */
 #define FORGIVEN_US (INT64_C(10) * 60 * 1000 * 1000)
 
+const char *
+plan_step_name(enum plan_step step)
+{
+	static const char *const names[] = {
+		[PLAN_WAIT] = "wait",
+		[PLAN_PREPARE] = "prepare volumes",
+		[PLAN_SANDBOX] = "make sandbox",
+		[PLAN_START] = "start container",
+		[PLAN_TERM] = "terminate container",
+		[PLAN_KILL] = "kill container",
+		[PLAN_BURY] = "bury container",
+		[PLAN_DISCARD] = "discard container",
+		[PLAN_NET_DOWN] = "take network down",
+		[PLAN_REMOVE] = "remove pod",
+		[PLAN_FORGET] = "forget pod",
+	};
+
+	return names[step];
+}
+
 static bool
 is_alive(const struct container *c)
 {

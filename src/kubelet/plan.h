@@ -41,6 +41,9 @@ enum plan_step {
 	PLAN_FORGET, /* the object, then the pod */
 };
 
+/* For logs. */
+const char *plan_step_name(enum plan_step step);
+
 struct plan_in {
 	enum plan_policy policy;
 	bool going;    /* it is being deleted, or is gone from the API */

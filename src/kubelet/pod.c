@@ -298,6 +298,10 @@ step_on(void *arg)
 		wake_after(pod, pod->hold_ms - now);
 		return;
 	}
+	log_debug((const struct log_field[]){ { "namespace", pod->ns },
+					      { "name", pod->name },
+					      { NULL, NULL } },
+		  "%s", plan_step_name(pod->plan.step));
 	pod->busy = true;
 	pod_begin(pod);
 }
@@ -381,6 +385,7 @@ pod_new(struct kubelet *kubelet, json_t *object, struct err *err)
 		return NULL;
 	pod = xmalloc0(sizeof(*pod));
 	pod->kubelet = kubelet;
+	pod->lock_fd = -1;
 	pod->uid = xstrdup(obj_uid(object));
 	pod->ns = xstrdup(obj_ns(object));
 	pod->name = xstrdup(obj_name(object));
@@ -414,6 +419,7 @@ pod_free(struct pod *pod)
 		container_done(&pod->containers[i]);
 	}
 	loop_timer_free(pod->timer);
+	close_fd(&pod->lock_fd);
 	set_waiting(pod, NULL, NULL, NULL);
 	free(pod->containers);
 	free(pod->monitors);

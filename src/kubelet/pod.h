@@ -65,6 +65,7 @@ struct pod {
 	bool busy;
 	struct plan plan; /* the step under way, or done last */
 	struct process *process;
+	int lock_fd; /* of what is being discarded; -1: nothing */
 	struct network_op *network_op;
 	struct kube_call *call;
 	struct loop_timer *timer;

@@ -195,6 +195,19 @@ statuses(const struct podstatus_in *in, bool init)
 	return list;
 }
 
+/* Conditions are merged member by member: what is not named would stay. */
+static void
+name_missing(json_t *condition)
+{
+	static const char *const members[] = { "reason", "message" };
+
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		if (json_object_get(condition, members[i]) == NULL)
+			(void)json_object_set_new(condition, members[i],
+						  json_null());
+	}
+}
+
 static json_t *
 make_conditions(const struct podstatus_in *in, enum plan_phase phase)
 {
@@ -239,6 +252,7 @@ make_conditions(const struct podstatus_in *in, enum plan_phase phase)
 		if (old != NULL)
 			(void)json_array_append_new(list, json_deep_copy(old));
 		(void)condition_set(list, &all[i], in->now_us);
+		name_missing(condition_get(list, all[i].type));
 	}
 	return list;
 }

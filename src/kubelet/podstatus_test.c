@@ -83,6 +83,9 @@ test_a_running_pod_is_ready(void **state)
 	assert_string_equal(js_str_at(status, "podIP"), "10.0.0.5");
 	assert_true(condition_is_true(conditions, "Ready"));
 	assert_true(condition_is_true(conditions, "Initialized"));
+	/* Why it was not ready before is taken back. */
+	assert_true(json_is_null(
+		json_object_get(condition_get(conditions, "Ready"), "reason")));
 	assert_string_equal(
 		js_str_at(first(status, "containerStatuses"), "imageID"),
 		"main@sha256:1");

@@ -124,6 +124,7 @@ on_removed(const struct process_result *result, void *arg)
 	struct pod *pod = arg;
 
 	pod->process = NULL;
+	close_fd(&pod->lock_fd);
 	pod_step_done(pod, result->err, "FailedKillPod", NULL);
 }
 
@@ -149,8 +150,13 @@ begin_discard(struct pod *pod)
 	const struct container *c = &pod->containers[pod->plan.index];
 	AUTO(free_ptr)
 	char *dir = container_dir(pod->dir, c->name, c->attempt);
+	struct err ignored;
 
-	begin_remove(pod, (const char *const[]){ dir, NULL });
+	/* The monitor of a kubelet that was killed may be on its way. */
+	if (container_lock(pod->dir, c, &pod->lock_fd, &ignored) == -1)
+		pod_step_done(pod, NULL, NULL, NULL);
+	else
+		begin_remove(pod, (const char *const[]){ dir, NULL });
 }
 
 static void

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -113,6 +114,27 @@ mount_memory(const char *path, mode_t mode, int64_t size, struct err *err)
 			      options, err);
 }
 
+/* "HugePages", of the node's default size, or "HugePages-2Mi". */
+static int
+mount_huge_pages(const char *path, const char *medium, struct err *err)
+{
+	AUTO(free_ptr) char *options = xstrdup("mode=1777");
+	struct quantity size;
+
+	if (is_mounted(path))
+		return 0;
+	if (str_has_prefix(medium, "HugePages-")) {
+		if (quantity_parse(medium + strlen("HugePages-"), &size, err) ==
+		    -1)
+			return -1;
+		free(options);
+		options = xasprintf("mode=1777,pagesize=%" PRId64,
+				    quantity_value(&size));
+	}
+	return runspace_mount("hugetlbfs", path, "hugetlbfs",
+			      MS_NOSUID | MS_NODEV, options, err);
+}
+
 static int
 make_empty_dir(struct making *m, struct err *err)
 {
@@ -129,7 +151,10 @@ make_empty_dir(struct making *m, struct err *err)
 	if (str_equal(medium, "Memory") &&
 	    mount_memory(path, mode, quantity_value(&size), err) == -1)
 		return -1;
-	if (*medium != '\0' && !str_equal(medium, "Memory"))
+	if (str_has_prefix(medium, "HugePages")) {
+		if (mount_huge_pages(path, medium, err) == -1)
+			return -1;
+	} else if (*medium != '\0' && !str_equal(medium, "Memory"))
 		return err_set(err, ERR_INVALID, "medium '%s' is not supported",
 			       medium);
 	if (m->gid != (gid_t)-1 && chown(path, (uid_t)-1, m->gid) == -1)

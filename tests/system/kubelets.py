@@ -160,6 +160,28 @@ class Node:
         os.rename(beside, final)
         return digest
 
+    def add_launcher_image(self, reference, launcher, *, binds=()):
+        """The image that virtual machines run in: the host, with the launcher
+        and the users that libvirtd looks for, and its directories empty."""
+        etc = os.path.join(self.directory, "launcher-etc")
+        _write(os.path.join(etc, "passwd"),
+               "root:x:0:0:root:/root:/bin/sh\n"
+               "qemu:x:107:107::/:/usr/sbin/nologin\n"
+               "libvirt-qemu:x:64055:64055::/:/usr/sbin/nologin\n"
+               "nobody:x:65534:65534::/:/usr/sbin/nologin\n")
+        _write(os.path.join(etc, "group"),
+               "root:x:0:\nqemu:x:107:\nlibvirt-qemu:x:64055:\n"
+               "kvm:x:64056:\nnogroup:x:65534:\n")
+        return self.add_image(
+            reference, devices=["/dev/userfaultfd"],
+            tmpfs=["/run", "/tmp", "/etc/libvirt", "/var/lib/libvirt",
+                   "/var/cache/libvirt", "/var/log/libvirt"],
+            binds=[{"source": launcher, "target": "/usr/bin/ferry-launcher"},
+                   {"source": os.path.join(etc, "passwd"),
+                    "target": "/etc/passwd"},
+                   {"source": os.path.join(etc, "group"),
+                    "target": "/etc/group"}, *binds])
+
     def power_on(self):
         """Namespaces and cables; no program of ours runs yet."""
         self.network = Network(self.name)
