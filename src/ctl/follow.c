@@ -120,28 +120,27 @@ follow_line(const json_t *vmim, const json_t *state)
 	return xstrdup(phase);
 }
 
+static void
+add_telling(json_t *to, const char *name, const json_t *cond)
+{
+	if (cond == NULL)
+		return;
+	json_object_set_new(to, name,
+			    json_pack("{s:s, s:s}", "reason",
+				      js_str_at(cond, "reason"), "message",
+				      js_str_at(cond, "message")));
+}
+
 json_t *
 follow_json(const json_t *vmim, const json_t *state)
 {
-	const json_t *waiting = telling(vmim, COND_WAITING);
-	const json_t *failure = telling(vmim, COND_FAILURE);
 	const json_t *progress = js_obj_at(state, "progress");
 	json_t *o = json_pack("{s:s, s:s, s:s}", "migration", obj_name(vmim),
 			      "vmi", js_str_at(vmim, "spec.vmiName"), "phase",
 			      js_str_at(vmim, "status.phase"));
 
-	if (waiting != NULL)
-		json_object_set_new(o, "waiting",
-				    json_pack("{s:s, s:s}", "reason",
-					      js_str_at(waiting, "reason"),
-					      "message",
-					      js_str_at(waiting, "message")));
-	if (failure != NULL)
-		json_object_set_new(o, "failure",
-				    json_pack("{s:s, s:s}", "reason",
-					      js_str_at(failure, "reason"),
-					      "message",
-					      js_str_at(failure, "message")));
+	add_telling(o, "waiting", telling(vmim, COND_WAITING));
+	add_telling(o, "failure", telling(vmim, COND_FAILURE));
 	if (progress != NULL)
 		json_object_set_new(o, "progress", json_deep_copy(progress));
 	return o;
@@ -235,7 +234,8 @@ cancel(struct following *f, struct err *err)
 	return kubesync_send(f->verb->kube, &request, NULL, err);
 }
 
-/* 1: it has ended, 0: not yet. One that is gone was canceled. */
+/* 1: it has ended, 0: not yet. One that is gone was canceled.
+ */
 static int
 look(struct following *f, enum follow_end *ret_end, struct err *err)
 {
@@ -263,8 +263,8 @@ pause_shortly(void)
 	(void)nanosleep(&pause, NULL);
 }
 
-/* After the first Ctrl-C a second one may follow; 1: nobody follows any
- * more. */
+/* After the first Ctrl-C a second one may follow; 1: nobody
+ * follows any more. */
 static int
 interrupted(struct following *f, uint64_t *first_ms, struct err *err)
 {
@@ -274,7 +274,8 @@ interrupted(struct following *f, uint64_t *first_ms, struct err *err)
 		if (*first_ms == 0) {
 			*first_ms = loop_now_ms();
 			(void)fprintf(stderr,
-				      "\n%s goes on; once more to cancel it\n",
+				      "\n%s goes on; once more "
+				      "to cancel it\n",
 				      f->name);
 		}
 		return loop_now_ms() > *first_ms + FOLLOW_TWICE_MS;

@@ -26,7 +26,7 @@
 #define LIST_MAX (64UL * 1024)
 #define OPEN_DIRS 16
 #define HEX_DIGITS "0123456789ABCDEF"
-#define HEX_BASE 16U
+#define HEX_BASE 16
 
 /* As the kubelet reads it: everything but [A-Za-z0-9._-] as %XX. To be
  * freed; NULL for what is no name. */
@@ -62,10 +62,11 @@ unescape(const char *escaped, char name[NAME_MAX_CHARS + 1])
 	size_t n = 0;
 
 	while (*escaped != '\0' && n < NAME_MAX_CHARS) {
-		unsigned code;
+		if (escaped[0] == '%' && isxdigit((uint8_t)escaped[1]) &&
+		    isxdigit((uint8_t)escaped[2])) {
+			const char code[] = { escaped[1], escaped[2], '\0' };
 
-		if (sscanf(escaped, "%%%2X", &code) == 1) {
-			name[n++] = (char)code;
+			name[n++] = (char)strtoul(code, NULL, HEX_BASE);
 			escaped += 3;
 		} else {
 			name[n++] = *escaped++;

@@ -104,7 +104,7 @@ claims_ask(struct kube_client *client, const struct vmi *vmi,
 	c->arg = arg;
 	c->ns = xstrdup(vmi->meta.ns);
 	c->names = xcalloc(vmi->volume_count + 1, sizeof(*c->names));
-	c->found = xcalloc(vmi->volume_count + 1, sizeof(*c->found));
+	c->found = xcalloc(vmi->volume_count + 1, sizeof(struct pvc *));
 	for (size_t i = 0; i < vmi->volume_count; i++) {
 		if (vmi->volumes[i].claim[0] != '\0')
 			c->names[c->count++] = xstrdup(vmi->volumes[i].claim);

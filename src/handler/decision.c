@@ -43,11 +43,11 @@ void
 decision_emit(struct decision *d, bool warning, const char *reason,
 	      const char *fmt, ...)
 {
-	struct decision_event *event = &d->events[d->event_count];
+	struct decision_event *event;
 	va_list args;
 
 	assert(d->event_count < DECISION_EVENTS_MAX);
-	d->event_count++;
+	event = &d->events[d->event_count++];
 	event->warning = warning;
 	event->reason = reason;
 	va_start(args, fmt);

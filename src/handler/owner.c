@@ -69,15 +69,16 @@ owner_stopped(const struct facts *f, struct decision *d)
 	failed = f->status->state == LAUNCH_CRASHED ||
 		 f->status->cause == LAUNCH_CAUSE_START_FAILED;
 	enter(f, d, failed ? VMI_FAILED : VMI_SUCCEEDED);
-	if (failed && f->status->message[0] != '\0')
+	if (failed && f->status->message[0] != '\0') {
 		decision_emit(d, true, "Stopped",
 			      "The VirtualMachineInstance crashed: %s",
 			      f->status->message);
-	else
+	} else {
 		decision_emit(d, failed, "Stopped", "%s",
 			      failed ? "The VirtualMachineInstance crashed."
 				     : "The VirtualMachineInstance was shut "
 				       "down.");
+	}
 	return true;
 }
 
