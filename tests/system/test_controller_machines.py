@@ -6,18 +6,20 @@ are real.
 """
 
 import json
+import os
 
 import pytest
 
 import played_objects as objects
 from apis import SUBRESOURCES
-from controllers import LEASE, Controllers
+from controllers import LEASE, USER, Controllers
 from faults_seen import is_create
 from kubeapi import has_vanished, wait_for
 from played import Played, wait_phase
 from played_objects import NODES as NODES_PATH
 from played_objects import PODS, VMIS, namespaced
 from played_steps import status
+from proxies import REPOSITORY
 from test_controller_leader import kill_everywhere
 
 VMS = "/apis/kubevirt.io/v1/virtualmachines"
@@ -588,3 +590,41 @@ def test_a_life_survives_its_leader_at_every_write(
 
     struck = kill_everywhere(controllers, when, live)
     assert len(struck) > 10, struck
+
+
+def test_the_account_that_is_installed_may_do_all_of_this(
+        cluster, controllers, played, make):
+    """Without the administrator's rights, which the others have here."""
+    machine = make("before")
+    machine.wait_status("Running")
+    for each in controllers.all:
+        each.kill()
+    controllers.free_lease()
+    cluster.kubectl("apply", "-f", os.path.join(
+        REPOSITORY, "deploy", "manifests", "ferry-controller-rbac.yaml"))
+    account = cluster.user_kubeconfig(
+        USER, "system:serviceaccounts", "system:serviceaccounts:kubevirt",
+        "system:authenticated")
+    with Controllers(cluster, 1, kubeconfig=account) as restricted:
+        restricted.leader()
+        uid = machine.uid()
+        machine.ask("restart")
+        machine.wait_replaced(uid)
+        other = make("under-it", "RerunOnFailure")
+        other.wait_status("Running")
+        uid = other.uid()
+        other.end_guest("Failed")
+        other.wait_replaced(uid)
+        played.api.patch(other.vmi_path, {"metadata": {"annotations": {
+            "descheduler.alpha.kubernetes.io/evict": "true"}}})
+        wait_for("the pod to have it", lambda: any(
+            "descheduler.alpha.kubernetes.io/evict" in p["metadata"][
+                "annotations"] for p in other.pods()))
+        for each in (machine, other):
+            each.kubectl("delete", "vm", each.name, "--wait=false")
+            wait_for("the machine to go", lambda e=each: has_vanished(
+                e.api, e.path), PATIENCE)
+        assert "forbidden" not in restricted.logs()
+    for each in controllers.all:
+        each.start()
+    controllers.leader()
