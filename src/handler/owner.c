@@ -107,7 +107,7 @@ owner_waits(const struct facts *f, struct decision *d)
 {
 	if (f->link == LINK_READY)
 		return false;
-	if (f->link == LINK_REFUSED)
+	if (f->link == LINK_REFUSED) {
 		decide_condition(f, d,
 				 &(struct condition){
 					 .type = COND_SYNCHRONIZED,
@@ -115,6 +115,7 @@ owner_waits(const struct facts *f, struct decision *d)
 					 .reason = "VersionSkew",
 					 .message = f->link_text,
 				 });
+	}
 	if (f->link != LINK_NONE)
 		decision_again(d, f->now_us + DECIDE_RETRY_US);
 	return true;
