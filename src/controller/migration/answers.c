@@ -59,16 +59,17 @@ answers_say_failed(struct run *run, const struct action *action,
 
 	log_warning(runstate_ref(run, ref), "%s failed, trying again: %s",
 		    action_name(action->kind), text);
-	if (action->kind != ACTION_CREATE_TARGET)
+	if (action->kind != ACTION_CREATE_TARGET) {
 		(void)snprintf(event.text, sizeof(event.text), "%s", text);
-	else if (strstr(text, SECURITY_TEXT) != NULL)
+	} else if (strstr(text, SECURITY_TEXT) != NULL) {
 		(void)snprintf(event.text, sizeof(event.text),
 			       "failed to create pod for vmi %s/%s, it needs a "
 			       "privileged namespace to run: %s",
 			       run->ns, run->vmi_name, text);
-	else
+	} else {
 		(void)snprintf(event.text, sizeof(event.text),
 			       ACTION_CREATE_FAILED_FORMAT, text);
+	}
 	emit(run, &event);
 }
 

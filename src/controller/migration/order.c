@@ -204,7 +204,9 @@ make_handoff(const struct order_context *c, const struct action *action,
 	const struct conds *conds = &f->vmi->conds;
 	const json_t *pod =
 		reading_pod_json(c->reading, action->pod->meta.name);
-	AUTO(js_unref) json_t *configuration = NULL;
+	const char *policy_name;
+	AUTO(js_unref)
+	json_t *configuration = resolve_policy(c, &policy_name);
 	struct handoff handoff = {
 		.state = js_obj_at(c->reading->vmi_json,
 				   "status.migrationState"),
@@ -214,12 +216,12 @@ make_handoff(const struct order_context *c, const struct action *action,
 		.source_pod = f->source_pod->meta.name,
 		.target_node = action->pod->node,
 		.target_pod = action->pod->meta.name,
+		.policy_name = policy_name,
+		.configuration = configuration,
 		.memory_overhead_bytes = action->pod->memory_overhead_bytes,
 	};
 
 	(void)err;
-	handoff.configuration = configuration =
-		resolve_policy(c, &handoff.policy_name);
 	if (conds_find(conds, COND_HOT_VCPU) != NULL)
 		handoff.cpu_limits = amount_of(pod, "limits", "cpu");
 	if (conds_find(conds, COND_HOT_MEMORY) != NULL)

@@ -89,7 +89,7 @@ take_vmims(struct state *s, json_t *answer)
 		return err_set(&r->err, ERR_LIMIT,
 			       "the machine has more than %d migrations",
 			       READING_VMIMS_MAX);
-	r->others = xcalloc(json_array_size(items) + 1, sizeof(*r->others));
+	r->others = xcalloc(json_array_size(items) + 1, sizeof(struct vmim *));
 	json_array_foreach(items, i, item)
 	{
 		if (take_vmim(s, item) == -1)
@@ -110,7 +110,7 @@ take_pods(struct reading *r, json_t *answer)
 			       "the machine has more than %d pods",
 			       READING_PODS_MAX);
 	r->pods_json = json_incref(items);
-	r->pods = xcalloc(json_array_size(items) + 1, sizeof(*r->pods));
+	r->pods = xcalloc(json_array_size(items) + 1, sizeof(struct pod *));
 	json_array_foreach(items, i, item)
 	{
 		struct err err;

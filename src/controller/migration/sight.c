@@ -126,7 +126,7 @@ find_pods(struct sight *sight, const struct world *world)
 	sight->pods = xcalloc(
 		cache_count_of(cache, PODS_BY_VMI, vmi_uid) +
 			cache_count_of(cache, PODS_BY_MIGRATION, uid) + 2,
-		sizeof(*sight->pods));
+		sizeof(struct pod *));
 	walk = cache_find(cache, PODS_BY_VMI, vmi_uid);
 	while ((pod = world_next(&walk)) != NULL)
 		add_pod(sight, pod);
@@ -245,7 +245,7 @@ sight_from_reading(struct sight *sight, const struct world *world,
 						  sight->vmim->vmi_name)),
 		note);
 	take_others(sight, world, reading);
-	sight->pods = xcalloc(reading->pod_count + 2, sizeof(*sight->pods));
+	sight->pods = xcalloc(reading->pod_count + 2, sizeof(struct pod *));
 	for (size_t i = 0; i < reading->pod_count; i++) {
 		const struct pod *pod = reading->pods[i];
 
