@@ -460,11 +460,14 @@ test_a_broken_post_copy_is_taken_up_again_before_it_is_given_up(void **state)
 	(void)state;
 	record = begin_transfer(&s);
 	record->mode = LAUNCH_POST_COPY;
-	record->completed = record->failed = true;
 	record->reason = LAUNCH_REASON_POST_COPY_FAILED;
 	record->end_us = TEST_NOW;
 	scene_expect(&s, "source-recovers", STEP_RECOVER);
 	assert_false(js_bool_at(s.after, STATE "failed", false));
+	/* While that is tried there is nothing else to do. */
+	record->reason = LAUNCH_REASON_NONE;
+	scene_expect(&s, "source-runs", STEP_NONE);
+	record->reason = LAUNCH_REASON_POST_COPY_FAILED;
 	s.node.facts.now_us = TEST_NOW + DECIDE_RECOVERY_US;
 	scene_expect(&s, "source-fails", STEP_NONE);
 	scene_end(&s);

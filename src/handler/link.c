@@ -29,6 +29,7 @@ struct link {
 	struct network_pod pod;
 	struct ucred peer;
 	enum link_state state;
+	unsigned tries;
 	char text[256];
 	bool has_status;
 	struct launch_status status;
@@ -74,7 +75,10 @@ disconnect(struct link *link)
 static void
 try_later(struct link *link)
 {
-	loop_timer_start(link->timer, LINK_RETRY_MS * US_PER_MS);
+	unsigned pause_ms = link->tries++ < LINK_EAGER_TRIES ? LINK_EAGER_MS
+							     : LINK_RETRY_MS;
+
+	loop_timer_start(link->timer, pause_ms * US_PER_MS);
 }
 
 /* The status is the launcher's own; a copy of it is kept. */
@@ -106,6 +110,9 @@ on_status(void *ctx, const struct launch_status *status)
 		return;
 	}
 	keep_status(link, status);
+	if (link->state != LINK_READY)
+		log_info(NULL, "the launcher of pod %s answers", link->pod_uid);
+	link->tries = 0;
 	link->state = LINK_READY;
 	link->text[0] = '\0';
 	link->config.changed(link->config.arg);

@@ -24,7 +24,11 @@ struct err;
 struct link;
 struct loop;
 
-#define LINK_RETRY_MS 200U /* between tries to connect */
+/* Between tries to connect: somebody waits for a launcher that starts; later
+ * nobody is in a hurry. */
+#define LINK_EAGER_MS 20U
+#define LINK_EAGER_TRIES 250U
+#define LINK_RETRY_MS 200U
 
 /* emptyDir volumes of a launcher's pod; see docs/rendering.md. */
 #define LINK_SOCKETS "sockets"

@@ -363,6 +363,8 @@ machine_step_done(struct machine *m, const struct err *err)
 			set_text(&m->pause_failure, err->text);
 		}
 	} else {
+		log_info(NULL, "machine %s: %s is done", m->key,
+			 step_name(m->decision.step));
 		emit(m);
 		handler_poke(m->handler, m->key, 0);
 	}

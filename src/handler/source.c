@@ -187,6 +187,12 @@ mirror(const struct launch_record *r, struct decision *d)
 			  launch_abort_name(r->abort));
 }
 
+static bool
+is_stalled(const struct launch_record *r)
+{
+	return !r->completed && r->reason == LAUNCH_REASON_POST_COPY_FAILED;
+}
+
 /*
  * The way between the nodes was cut when the machine was on both of them, and
  * both halves wait. Nothing is lost as long as the way can be mended.
@@ -196,22 +202,20 @@ source_recovers(const struct facts *f, struct decision *d)
 {
 	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
 
-	if (!r->completed || !r->failed ||
-	    r->reason != LAUNCH_REASON_POST_COPY_FAILED ||
-	    f->now_us >= r->end_us + DECIDE_RECOVERY_US)
+	if (!is_stalled(r) || f->now_us >= r->end_us + DECIDE_RECOVERY_US)
 		return false;
 	mirror(r, d);
 	d->step = STEP_RECOVER;
 	return true;
 }
 
-/* The machine is still here and runs on. */
+/* The machine is still here and runs on; or it stalls for good. */
 static bool
 source_fails(const struct facts *f, struct decision *d)
 {
 	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
 
-	if (!r->completed || !r->failed)
+	if (!is_stalled(r) && (!r->completed || !r->failed))
 		return false;
 	mirror(r, d);
 	decide_failure(f, d, launch_reason_name(r->reason), r->message);
