@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ./run bench controller measures for one number of machines."""
+import statistics
+import sys
+import threading
+import time
+
+from controllers import Controllers
+from fleet import NAMESPACE, NODE_COUNT, Fleet, Usage, node_of
+from played import Played
+from played_feed import Feed
+from played_objects import PODS, VMIMS, namespaced
+
+ACTIVE = 10  # migrations at a time, while the others wait
+SAMPLES = 300
+DEADLINE = 900
+# Nothing but the server and the controller themselves is to be the limit.
+UNLIMITED = ("--qps", "100000", "--burst", "100000", "--in-flight", "256",
+             "--log-level", "warning")
+
+
+class Arrivals:
+    """Counts objects of a list as they come to be, or to be so."""
+
+    def __init__(self, fleet, path, counts):
+        self.counts = counts
+        self.seen = set()
+        self.last = 0.0
+        self.changed = threading.Condition()
+        self.feed = Feed(fleet.cluster.api(), path, self._tell)
+
+    def _tell(self, key, obj):
+        if obj is None or not self.counts(obj):
+            return
+        with self.changed:
+            if key not in self.seen:
+                self.seen.add(key)
+                self.last = time.monotonic()
+                self.changed.notify_all()
+
+    def wait(self, count):
+        """Until there are so many; when the last one came."""
+        with self.changed:
+            if not self.changed.wait_for(lambda: len(self.seen) >= count,
+                                         DEADLINE):
+                raise TimeoutError(f"{len(self.seen)} of {count} after "
+                                   f"{DEADLINE} s")
+            return self.last
+
+    def close(self):
+        self.feed.close()
+
+
+def start_controller(fleet, add):
+    begun = time.monotonic()
+    controllers = Controllers(fleet.cluster, 1, *UNLIMITED)
+    leader = controllers.leader()
+    while not leader.is_ready():
+        time.sleep(0.05)
+    add("ready_s", time.monotonic() - begun)
+    add("memory_mib", Usage(leader.pid).memory_mib())
+    return controllers
+
+
+def count_requests(controller):
+    """Requests that the controller has made so far, by its own count."""
+    found = controller.metrics()
+    return {kind: found.get(f"ferry_controller_{kind}_total", 0)
+            for kind in ("requests", "writes", "events")}
+
+
+def storm(fleet, controller, count, add):
+    """So many migrations at once, first to their pods, then to their end."""
+    pods = Arrivals(fleet, namespaced(PODS, NAMESPACE)
+                    + "?labelSelector=kubevirt.io%2FmigrationJobUID",
+                    lambda pod: True)
+    already = len(pods.seen)
+    use, server = Usage(controller.pid), Usage(fleet.cluster.popen.pid)
+    asked = count_requests(controller)
+    begun = time.monotonic()
+    fleet.migrate(count)
+    taken = pods.wait(already + count) - begun
+    pods.close()
+    add("storm", count)
+    add("pods_s", taken)
+    add("pods_per_s", count / taken)
+    add("share_controller", use.cpu_seconds() / taken)
+    add("share_cluster", server.cpu_seconds() / taken)
+
+    ended = Arrivals(fleet, namespaced(VMIMS, NAMESPACE),
+                     lambda m: (m.get("status") or {}).get("phase") in
+                     ("Succeeded", "Failed"))
+    player = time.process_time()
+    with Played(fleet.cluster, brisk=True) as played:
+        played.adopt(*map(node_of, range(NODE_COUNT)))
+        done = ended.wait(fleet.made)
+        add("player_s", time.process_time() - player)
+        # What lingers would hinder the next migration.
+        played.wait_until(lambda: len(played.objects["pods"]) == fleet.size,
+                          "the pods of the sources to go", DEADLINE)
+    ended.close()
+    add("done_s", done - begun)
+    wait_quiet(controller)
+    add("cpu_ms", use.cpu_seconds() / count * 1000)
+    add("memory_most_mib", use.memory_mib("VmHWM"))
+    now = count_requests(controller)
+    made = {kind: (now[kind] - asked[kind]) / count for kind in now}
+    add("writes_with_events", made["writes"])
+    add("writes", made["writes"] - made["events"])
+    add("reads", made["requests"] - made["writes"])
+
+
+def wait_quiet(controller):
+    """Until the controller asks for nothing any more but its lease."""
+    last = None
+    while (now := count_requests(controller)["events"]) != last:
+        last = now
+        time.sleep(0.5)
+
+
+def measure_latency(fleet, waiting, add):
+    """From a node's write to the controller's answer to it."""
+    migrations = {machine: name
+                  for name, machine in fleet.migrate(waiting).items()}
+    with Played(fleet.cluster, brisk=True,
+                held=("prepare", "start", "arrive")) as played:
+        played.adopt(*map(node_of, range(NODE_COUNT)))
+        samples = []
+        while len(samples) < SAMPLES:
+            machine = next_due(played)
+            samples += follow(fleet, played, machine,
+                              migrations[machine.split("/")[1]])
+    samples.sort()
+    add("latency_p50_ms", statistics.median(samples) * 1000)
+    add("latency_p99_ms", samples[int(len(samples) * 0.99)] * 1000)
+
+
+def next_due(played):
+    """A machine whose target is to prepare."""
+    def found():
+        return next((m for name, m in played.due if name == "prepare"), None)
+    return played.wait_until(found, "a machine to be handed off", DEADLINE)
+
+
+def follow(fleet, played, machine, migration):
+    """Takes one migration to its end; seconds from write to answer."""
+    path = namespaced(VMIMS, NAMESPACE)
+    samples = []
+    with fleet.api.watch(f"{path}?fieldSelector=metadata.name%3D"
+                         f"{migration}") as watch:
+        for step, phase in (("prepare", "TargetReady"), ("start", "Running"),
+                            ("arrive", "Succeeded")):
+            played.step(step, machine)
+            begun = time.monotonic()
+            watch.until(lambda seen, phase=phase: (
+                seen["object"].get("status") or {}).get("phase") == phase)
+            samples.append(time.monotonic() - begun)
+    return samples
+
+
+def measure(build, size, plan, with_latency):
+    values = {}
+
+    def add(name, value):
+        values.setdefault(name, []).append(value)
+
+    fleet = Fleet(build, size)
+    try:
+        fleet.limit(size, size)
+        controllers = start_controller(fleet, add)
+        try:
+            count = min(plan.storm, size)
+            for _ in range(plan.rounds):
+                storm(fleet, controllers.leader(), count, add)
+            if with_latency and size >= plan.waiting:
+                fleet.limit(ACTIVE, ACTIVE)
+                measure_latency(fleet, plan.waiting, add)
+        except BaseException:
+            print(controllers.logs(), file=sys.stderr)
+            raise
+        finally:
+            controllers.close()
+    finally:
+        fleet.close()
+    return values
