@@ -24,6 +24,9 @@
 #define US_PER_MS 1000
 /* How long what was found out about claims is believed. */
 #define JUDGEMENT_US (INT64_C(60) * 1000000)
+/* Before a step that failed is tried again; twice that the next time. */
+#define BACKOFF_US INT64_C(250000)
+#define BACKOFF_MAX_US (INT64_C(10) * 1000000)
 
 /* Of a listener that runs, for a migration that nobody remembers. */
 static const char unknown[] = "?";
@@ -349,10 +352,26 @@ write_wishes(struct machine *m)
 	return true;
 }
 
+/* The launcher may have news meanwhile, which make a look but no difference. */
+static void
+back_off(struct machine *m)
+{
+	int64_t pause_us = BACKOFF_US;
+
+	if (m->decision.step != m->failed_step)
+		m->failures = 0;
+	m->failed_step = m->decision.step;
+	for (unsigned i = 0; i < m->failures && pause_us < BACKOFF_MAX_US; i++)
+		pause_us *= 2;
+	m->failures++;
+	m->retry_us = time_now_us() + pause_us;
+}
+
 void
 machine_step_done(struct machine *m, const struct err *err)
 {
 	if (err != NULL) {
+		back_off(m);
 		complain(m, err->text);
 		if (m->decision.step == STEP_PAUSE ||
 		    m->decision.step == STEP_UNPAUSE) {
@@ -363,6 +382,8 @@ machine_step_done(struct machine *m, const struct err *err)
 			set_text(&m->pause_failure, err->text);
 		}
 	} else {
+		m->failed_step = STEP_NONE;
+		m->failures = 0;
 		log_info(NULL, "machine %s: %s is done", m->key,
 			 step_name(m->decision.step));
 		emit(m);
@@ -382,7 +403,10 @@ carry_out(struct machine *m, const struct facts *f)
 			  step_name(d->step));
 	if (d->wishes.count > 0 && write_wishes(m))
 		return;
-	if (d->step != STEP_NONE) {
+	if (d->step != STEP_NONE && d->step == m->failed_step &&
+	    f->now_us < m->retry_us) {
+		decision_again(d, m->retry_us);
+	} else if (d->step != STEP_NONE) {
 		machine_step(m);
 		return;
 	}

@@ -56,6 +56,11 @@ struct machine {
 	/* The machine was asked for, and is not there. */
 	bool gone;
 
+	/* The step that failed last, and is not to be tried again before. */
+	enum step failed_step;
+	unsigned failures; /* of it, in a row */
+	int64_t retry_us;
+
 	bool busy; /* a look at it is under way */
 	struct decision decision;
 	struct kube_call *call;

@@ -227,7 +227,9 @@ source_aborts(const struct facts *f, struct decision *d)
 {
 	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
 
-	if (!state_of(f)->abort_requested || r->completed)
+	/* Or the launcher itself does not want to wait any longer. */
+	if ((!state_of(f)->abort_requested && r->abort != LAUNCH_ABORTING) ||
+	    r->completed)
 		return false;
 	mirror(r, d);
 	if (r->abort == LAUNCH_ABORT_NONE) {

@@ -440,10 +440,22 @@ step_stop_target(struct machine *m)
 		machine_step_done(m, &err);
 }
 
+/* A launcher that ends at once does not answer. */
+static void
+cleaned_up(void *arg, const struct launch_status *status, const struct err *err)
+{
+	(void)status;
+	machine_step_done(arg,
+			  err != NULL && err->kind != ERR_INVALID ? NULL : err);
+}
+
 static void
 step_cleanup(struct machine *m)
 {
-	call(m, LAUNCH_CLEANUP, NULL);
+	struct err err;
+
+	if (link_call(m->link, LAUNCH_CLEANUP, NULL, cleaned_up, m, &err) == -1)
+		machine_step_done(m, &err);
 }
 
 static void
