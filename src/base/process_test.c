@@ -87,7 +87,7 @@ test_input_arrives_whole(void **state)
 					   .input_len = len,
 					   .timeout_ms = 60000 });
 	free(input);
-	assert_int_equal(atoi(seen.out), 300000);
+	assert_int_equal(strtol(seen.out, NULL, 10), 300000);
 }
 
 static void

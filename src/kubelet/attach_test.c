@@ -7,6 +7,10 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 
+/* One more than ATTACH_MAX. */
+#define EIGHT "a,a,a,a,a,a,a,a,"
+#define TOO_MANY EIGHT EIGHT EIGHT EIGHT "a"
+
 static json_t *
 wanted(const char *annotation, struct err *err)
 {
@@ -65,8 +69,7 @@ test_what_cannot_be_had_is_refused(void **state)
 		"[{\"name\":\"a\",\"mac\":\"02:00:00:00:00:zz\"}]",
 		"[{\"name\":\"\"}]",
 		"[{",
-		"a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,"
-		"a,a",
+		TOO_MANY,
 	};
 
 	(void)state;

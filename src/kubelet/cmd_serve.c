@@ -24,6 +24,7 @@
 #include "kube/client.h"
 #include "kube/events.h"
 #include "kubelet/command.h"
+#include "kubelet/dirs.h"
 #include "kubelet/kubelet.h"
 #include "kubelet/logs.h"
 #include "kubelet/node.h"
@@ -46,32 +47,13 @@ struct service {
 	int lock_fd;
 };
 
-static int
-make_dirs(const char *path, struct err *err)
-{
-	AUTO(free_ptr) char *copy = xstrdup(path);
-
-	for (char *at = copy + 1;; at++) {
-		char c = *at;
-
-		if (c != '/' && c != '\0')
-			continue;
-		*at = '\0';
-		if (mkdir(copy, 0755) == -1 && errno != EEXIST)
-			return err_errno(err, "cannot make '%s'", copy);
-		*at = c;
-		if (c == '\0')
-			return 0;
-	}
-}
-
 /* Absolute and without links, since paths below are opened without any. */
 static int
 settle_dir(const char **dir, struct err *err)
 {
 	char *real;
 
-	if (make_dirs(*dir, err) == -1)
+	if (dirs_make_all(*dir, 0755, err) == -1)
 		return -1;
 	real = realpath(*dir, NULL);
 	if (real == NULL)
@@ -126,8 +108,8 @@ prepare_dirs(struct service *service, struct settings *s, struct err *err)
 		return -1;
 	k->pods_dir = xasprintf("%s/pods", s->root_dir);
 	k->ns_dir = xasprintf("%s/ns", s->run_dir);
-	if (make_dirs(k->pods_dir, err) == -1 ||
-	    make_dirs(k->ns_dir, err) == -1)
+	if (dirs_make_all(k->pods_dir, 0755, err) == -1 ||
+	    dirs_make_all(k->ns_dir, 0755, err) == -1)
 		return -1;
 	k->self = realpath("/proc/self/exe", NULL);
 	if (k->self == NULL)

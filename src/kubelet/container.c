@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "kubelet/dirs.h"
 #include "kubelet/monitor.h"
 #include "meta/time.h"
 
@@ -190,14 +191,6 @@ container_look(struct container *c, const char *pod_dir)
 }
 
 static int
-make_dir(const char *path, struct err *err)
-{
-	if (mkdir(path, 0700) == -1 && errno != EEXIST)
-		return err_errno(err, "cannot make '%s'", path);
-	return 0;
-}
-
-static int
 write_json(int dir_fd, const char *name, const json_t *value, struct err *err)
 {
 	AUTO(free_ptr) char *text = js_text(value);
@@ -214,8 +207,9 @@ container_write(const char *pod_dir, const char *name, unsigned attempt,
 	AUTO(free_ptr) char *path = container_dir(pod_dir, name, attempt);
 	AUTO(close_fd) int dir_fd = -1;
 
-	if (make_dir(top, err) == -1 || make_dir(all, err) == -1 ||
-	    make_dir(path, err) == -1 ||
+	if (dirs_make(top, 0700, err) == -1 ||
+	    dirs_make(all, 0700, err) == -1 ||
+	    dirs_make(path, 0700, err) == -1 ||
 	    path_open_dir(path, &dir_fd, err) == -1 ||
 	    write_json(dir_fd, "config.json", config, err) == -1)
 		return -1;

@@ -20,6 +20,7 @@
 #include "base/path.h"
 #include "kubelet/attach.h"
 #include "kubelet/cni.h"
+#include "kubelet/dirs.h"
 
 struct network_op {
 	struct loop *loop;
@@ -114,9 +115,8 @@ save(struct network_op *op, const json_t *attachment, struct err *err)
 	AUTO(close_fd) int dir_fd = -1;
 	char name[16];
 
-	if (mkdir(op->dir, 0700) == -1 && errno != EEXIST)
-		return err_errno(err, "cannot make '%s'", op->dir);
-	if (path_open_dir(op->dir, &dir_fd, err) == -1)
+	if (dirs_make(op->dir, 0700, err) == -1 ||
+	    path_open_dir(op->dir, &dir_fd, err) == -1)
 		return -1;
 	file_name(op->at, name);
 	return path_write_file_at(dir_fd, name, text, strlen(text), 0600, err);

@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "base/str.h"
 #include "kube/obj.h"
+#include "kubelet/dirs.h"
 #include "kubelet/env.h"
 #include "kubelet/image.h"
 #include "kubelet/oci.h"
@@ -94,8 +95,8 @@ write_etc(const struct pod *pod, const char *dir, const char *ip,
 	char *name =
 		xasprintf("%s\n", *hostname == '\0' ? pod->name : hostname);
 
-	if (mkdir(dir, 0755) == -1 && errno != EEXIST)
-		return err_errno(err, "cannot make '%s'", dir);
+	if (dirs_make(dir, 0755, err) == -1)
+		return -1;
 	put_hosts(pod, ip, &hosts);
 	put_resolv(pod, &resolv);
 	if (path_open_dir(dir, &dir_fd, err) == -1 ||

@@ -18,6 +18,7 @@
 #include "kube/informer.h"
 #include "kube/obj.h"
 #include "kube/worker.h"
+#include "kubelet/dirs.h"
 #include "kubelet/kubelet.h"
 #include "meta/status.h"
 
@@ -190,10 +191,9 @@ make_dir(const char *base, const json_t *claim, char **ret_path,
 
 	if (!str_is_name(obj_uid(claim), UID_MAX_LEN))
 		return err_set(err, ERR_INVALID, "a claim without a uid");
-	if (mkdir(base, 0755) == -1 && errno != EEXIST)
-		return err_errno(err, "cannot make '%s'", base);
-	if (mkdir(path, 0777) == -1 && errno != EEXIST)
-		return err_errno(err, "cannot make '%s'", path);
+	if (dirs_make(base, 0755, err) == -1 ||
+	    dirs_make(path, 0777, err) == -1)
+		return -1;
 	/* Whoever mounts it may be any user. */
 	if (chmod(path, 0777) == -1)
 		return err_errno(err, "cannot set the mode of '%s'", path);

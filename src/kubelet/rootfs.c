@@ -16,15 +16,8 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "kubelet/dirs.h"
 #include "kubelet/runspace.h"
-
-static int
-make_dir(const char *path, mode_t mode, struct err *err)
-{
-	if (mkdir(path, mode) == -1 && errno != EEXIST)
-		return err_errno(err, "cannot make '%s'", path);
-	return 0;
-}
 
 static int
 mount_overlay(const char *dir, const json_t *config, struct err *err)
@@ -39,14 +32,15 @@ mount_overlay(const char *dir, const json_t *config, struct err *err)
 	char *data = xasprintf("lowerdir=%s,upperdir=%s,workdir=%s",
 			       js_str_at(config, "lower"), upper, work);
 
-	if (make_dir(layer, 0700, err) == -1 ||
-	    make_dir(target, 0700, err) == -1)
+	if (dirs_make(layer, 0700, err) == -1 ||
+	    dirs_make(target, 0700, err) == -1)
 		return -1;
 	/* An overlay's upper part must not lie inside its lower one. */
 	if (memory > 0 && runspace_mount("layer", layer, "tmpfs",
 					 MS_NOSUID | MS_NODEV, size, err) == -1)
 		return -1;
-	if (make_dir(upper, 0755, err) == -1 || make_dir(work, 0755, err) == -1)
+	if (dirs_make(upper, 0755, err) == -1 ||
+	    dirs_make(work, 0755, err) == -1)
 		return -1;
 	return runspace_mount("rootfs", target, "overlay", 0, data, err);
 }
@@ -93,7 +87,7 @@ make_target(int part, const char *target, struct err *err)
 	if (fstat(part, &st) == -1)
 		return err_errno(err, "cannot look at '%s'", target);
 	if (S_ISDIR(st.st_mode))
-		return make_dir(target, 0700, err);
+		return dirs_make(target, 0700, err);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_DENIED,
 			       "subPath is neither a directory nor a file");

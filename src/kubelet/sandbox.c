@@ -18,6 +18,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "kubelet/dirs.h"
 #include "kubelet/runspace.h"
 
 #define PATH_SIZE 4096
@@ -64,8 +65,8 @@ keep(const char *dir, size_t kind, struct err *err)
 int
 sandbox_make(const char *dir, const char *hostname, struct err *err)
 {
-	if (mkdir(dir, 0700) == -1 && errno != EEXIST)
-		return err_errno(err, "cannot make '%s'", dir);
+	if (dirs_make(dir, 0700, err) == -1)
+		return -1;
 	if (unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) == -1)
 		return err_errno(err, "cannot make namespaces");
 	if (sethostname(hostname, strlen(hostname)) == -1)

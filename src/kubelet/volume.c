@@ -17,6 +17,7 @@
 #include "base/jsat.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "kubelet/dirs.h"
 #include "kubelet/env.h"
 #include "kubelet/image.h"
 #include "kubelet/podrefs.h"
@@ -37,30 +38,6 @@ struct making {
 	gid_t gid;    /* fsGroup, or -1 */
 };
 
-static int
-make_dir(const char *path, mode_t mode, struct err *err)
-{
-	if (mkdir(path, mode) == -1 && errno != EEXIST)
-		return err_errno(err, "cannot make '%s'", path);
-	return 0;
-}
-
-static int
-make_dirs(const char *path, mode_t mode, struct err *err)
-{
-	AUTO(free_ptr) char *copy = xstrdup(path);
-
-	for (char *at = copy + 1; *at != '\0'; at++) {
-		if (*at != '/')
-			continue;
-		*at = '\0';
-		if (make_dir(copy, 0755, err) == -1)
-			return -1;
-		*at = '/';
-	}
-	return make_dir(path, mode, err);
-}
-
 static void
 set_path(const struct making *m, const char *path)
 {
@@ -78,7 +55,7 @@ own_dir(const struct making *m, const char *plugin, mode_t mode,
 	struct stat st;
 	bool there = stat(path, &st) == 0;
 
-	if (make_dirs(path, mode, err) == -1)
+	if (dirs_make_all(path, mode, err) == -1)
 		return NULL;
 	if (!there && chmod(path, mode) == -1) {
 		(void)err_errno(err, "cannot set the mode of '%s'", path);
@@ -185,7 +162,7 @@ make_host_thing(const char *path, mode_t format, struct err *err)
 	AUTO(close_fd) int fd = -1;
 
 	if (format == S_IFDIR)
-		return make_dirs(path, 0755, err);
+		return dirs_make_all(path, 0755, err);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644);
 	return fd == -1 ? err_errno(err, "cannot make '%s'", path) : 0;
 }

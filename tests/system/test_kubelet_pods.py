@@ -9,9 +9,7 @@ import re
 import pytest
 
 from kubectls import Following
-from kubelets import Site, container, pod, wait_until
-
-DEADLINE = 120
+from kubelets import DEADLINE, Site, container, pod, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +20,7 @@ def site():
 
 
 @pytest.fixture(autouse=True)
-def clean_afterwards(request, site):
+def clean_afterwards(site):
     yield
     site.cluster.kubectl("delete", "pods", "--all", "--grace-period=1",
                          timeout=DEADLINE)
@@ -297,22 +295,21 @@ def test_limits_are_in_the_cgroup(site):
         resources={"limits": {"cpu": "500m", "memory": "64Mi"},
                    "requests": {"cpu": "250m"}})]))
     site.wait_ready("limit")
-    values = {}
-    for top in site.nodes[0].cgroups():
-        for where, name in (("cpu.cfs_quota_us", "quota"), ("cpu.max", "quota"),
-                            ("memory.limit_in_bytes", "memory"),
-                            ("memory.max", "memory"), ("cpu.shares", "shares")):
-            values |= _read_below(top, where, name)
-    assert values["quota"].split()[0] == "50000"
-    assert values["memory"] == str(64 << 20)
+    found = {file: text for top in site.nodes[0].cgroups()
+             for file, text in _limits(top)}
+    quota = found.get("cpu.cfs_quota_us") or found["cpu.max"]
+    assert quota.split()[0] == "50000"
+    memory = found.get("memory.limit_in_bytes") or found["memory.max"]
+    assert memory == str(64 << 20)
 
 
-def _read_below(top, file, name):
-    found = {}
-    for path in glob.glob(f"{top}/pod*/c-0/{file}"):
-        with open(path, encoding="ascii") as text:
-            found[name] = text.read().strip()
-    return found
+def _limits(top):
+    """What the cgroup of a container says, in v1 or in v2."""
+    for file in ("cpu.cfs_quota_us", "cpu.max", "memory.limit_in_bytes",
+                 "memory.max"):
+        for path in glob.glob(f"{top}/pod*/c-0/{file}"):
+            with open(path, encoding="ascii") as text:
+                yield file, text.read().strip()
 
 
 def test_who_uses_too_much_memory_is_killed_and_told_so(site):

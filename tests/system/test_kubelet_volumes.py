@@ -74,7 +74,8 @@ def test_config_maps_and_secrets_become_files(site):
     site.create({"apiVersion": "v1", "kind": "ConfigMap",
                  "metadata": {"name": "files"},
                  "data": {"a.txt": "text of a", "b": "b"},
-                 "binaryData": {"bin": base64.b64encode(b"\0\1\xff").decode()}})
+                 "binaryData": {
+                     "bin": base64.b64encode(b"\0\1\xff").decode()}})
     site.create({"apiVersion": "v1", "kind": "Secret",
                  "metadata": {"name": "files"},
                  "data": {"key": base64.b64encode(b"hush\0").decode()}})
