@@ -255,9 +255,14 @@ test_a_target_takes_finalizes_completes_and_tidies_up(void **state)
 	record = testnode_record(&s.node, LAUNCH_TARGET);
 	record->completed = true;
 	record->domain_ready_us = record->end_us = TEST_NOW;
+	record->progress.downtime_ms = 70;
+	set_state(&s, "progress", json_pack("{s:i}", "percent", 97));
 	s.node.status.state = LAUNCH_RUNNING;
 	s.node.facts.target.uid = TEST_UID;
 	scene_expect(&s, "target-takes", STEP_NONE);
+	assert_int_equal(js_int_at(s.after, STATE "progress.downtimeMs", 0),
+			 70);
+	assert_int_equal(js_int_at(s.after, STATE "progress.percent", 0), 100);
 	assert_string_equal(after_text(&s, "status.nodeName"), "b");
 	assert_string_equal(obj_label(s.after, LABEL_NODE), "b");
 	assert_null(js_at(s.after, "status.evacuationNodeName"));
@@ -495,6 +500,24 @@ test_what_was_handed_over_and_never_seen_again_is_said_to_be(void **state)
 }
 
 static void
+test_libvirt_says_goodbye_before_its_stream_is_cut(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	record = begin_transfer(&s);
+	/* The target was faster. */
+	testfacts_set(s.machine, "status", "nodeName", json_string("b"));
+	set_state(&s, "completed", json_true());
+	scene_expect(&s, "rest-listeners", STEP_NONE);
+	assert_int_equal(s.decision.again_us, TEST_NOW + DECIDE_RETRY_US);
+	record->completed = true;
+	scene_expect(&s, "rest-listeners", STEP_STOP_SOURCE);
+	scene_end(&s);
+}
+
+static void
 test_a_failure_of_the_controller_reaches_the_launcher(void **state)
 {
 	struct scene s;
@@ -566,6 +589,8 @@ main(void)
 			test_what_was_handed_over_and_never_seen_again_is_said_to_be),
 		cmocka_unit_test(
 			test_a_failure_of_the_controller_reaches_the_launcher),
+		cmocka_unit_test(
+			test_libvirt_says_goodbye_before_its_stream_is_cut),
 		cmocka_unit_test(
 			test_a_domain_is_killed_only_when_nobody_can_want_it),
 	};

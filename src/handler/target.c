@@ -5,6 +5,7 @@
 
 #include "api/names.h"
 #include "base/array.h"
+#include "base/jsat.h"
 #include "base/str.h"
 #include "handler/decide.h"
 #include "kube/conditions.h"
@@ -179,6 +180,23 @@ target_fails(const struct facts *f, struct decision *d)
 	return true;
 }
 
+/* The source may not write any more when it learns how it ended; how long the
+ * guest stood still is known here as well. */
+static void
+tell_downtime(const struct facts *f, const struct launch_record *r,
+	      struct decision *d)
+{
+	if (r->progress.downtime_ms == 0 ||
+	    js_obj_at(f->object, "status.migrationState.progress") == NULL)
+		return;
+	wish_set(&d->wishes, MEMBER_STATE "progress/downtimeMs",
+		 json_integer((json_int_t)r->progress.downtime_ms));
+	wish_set(&d->wishes, MEMBER_STATE "progress/percent",
+		 json_integer(100));
+	wish_set(&d->wishes, MEMBER_STATE "progress/bytesRemaining",
+		 json_integer(0));
+}
+
 /* The machine is here: from now on it is this node's. */
 static bool
 target_takes(const struct facts *f, struct decision *d)
@@ -192,6 +210,7 @@ target_takes(const struct facts *f, struct decision *d)
 	wish_time(w, MEMBER_STATE "targetNodeDomainReadyTimestamp",
 		  r->domain_ready_us != 0 ? r->domain_ready_us : r->end_us);
 	wish_time(w, MEMBER_STATE "endTimestamp", r->end_us);
+	tell_downtime(f, r, d);
 	wish_text(w, "/status/nodeName", f->node);
 	wish_tag(w, "labels", LABEL_NODE, f->node);
 	wish_tag(w, "labels", LABEL_OUTDATED_IMAGE, NULL);
