@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +17,7 @@
 #include "base/path.h"
 #include "launcher/children.h"
 #include "launcher/command.h"
+#include "launcher/files.h"
 #include "launcher/libvirtd.h"
 #include "launcher/probe.h"
 #include "launcher/worker.h"
@@ -31,7 +28,6 @@
 #define KVM_TIMEOUT_MS 5000U
 #define LIBVIRT_TIMEOUT_MS 120000U
 #define CONNECT_PAUSE_US 50000U
-#define CAPABILITY_MAX (16UL * 1024 * 1024)
 
 struct probe {
 	struct loop *loop;
@@ -108,54 +104,23 @@ host_json(const struct probe *probe)
 	return js_text_sorted(host, NULL);
 }
 
+/* host.json last: who sees it sees the rest. */
 static int
-copy_one(const char *dir, const char *name, int to_fd, struct err *err)
-{
-	AUTO(free_ptr) char *path = xasprintf("%s/%s", dir, name);
-	AUTO(free_ptr) char *data = NULL;
-	size_t len;
-
-	if (path_read_file(path, CAPABILITY_MAX, &data, &len, err) == -1)
-		return -1;
-	return path_write_file_at(to_fd, name, data, len, 0644, err);
-}
-
-/* What libvirt found out about QEMU, for launchers to begin with. */
-static int
-keep_cache(int output_fd, struct err *err)
-{
-	AUTO(free_ptr) char *cache = libvirtd_cache_dir(false, "");
-	AUTO(close_fd) int to_fd = -1;
-	DIR *entries;
-	const struct dirent *entry;
-	int rc = 0;
-
-	if (mkdirat(output_fd, "capabilities", 0755) == -1 && errno != EEXIST)
-		return err_errno(err, "cannot make 'capabilities'");
-	if (path_open_at(output_fd, "capabilities", O_PATH | O_DIRECTORY, 0,
-			 &to_fd, err) == -1)
-		return -1;
-	entries = opendir(cache);
-	if (entries == NULL)
-		return err_errno(err, "cannot open '%s'", cache);
-	while (rc == 0 && (entry = readdir(entries)) != NULL) {
-		if (entry->d_name[0] != '.')
-			rc = copy_one(cache, entry->d_name, to_fd, err);
-	}
-	(void)closedir(entries);
-	return rc;
-}
-
-static int
-write_all(struct probe *probe, int output_fd, struct err *err)
+write_all(const struct probe *probe, const char *output, struct err *err)
 {
 	AUTO(free_ptr) char *text = host_json(probe);
+	AUTO(free_ptr) char *cache = libvirtd_cache_dir(false, "");
+	AUTO(free_ptr) char *kept = xasprintf("%s/capabilities", output);
+	AUTO(close_fd) int fd = -1;
 
-	if (keep_cache(output_fd, err) == -1)
+	/* What libvirt found out about QEMU, for launchers to begin with. */
+	if (files_copy_dir(cache, kept, err) == -1)
 		return -1;
-	/* Last: who sees it sees the rest. */
-	return path_write_file_at(output_fd, "host.json", text, strlen(text),
-				  0644, err);
+	fd = open(output, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd == -1)
+		return err_errno(err, "cannot open '%s'", output);
+	return path_write_file_at(fd, "host.json", text, strlen(text), 0644,
+				  err);
 }
 
 static int
@@ -188,19 +153,14 @@ run_libvirt(struct probe *probe, struct err *err)
 static int
 probe_host(struct probe *probe, const char *output, struct err *err)
 {
-	AUTO(close_fd) int output_fd = -1;
-
-	(void)mkdir(output, 0755);
-	output_fd = open(output, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (output_fd == -1)
-		return err_errno(err, "cannot open '%s'", output);
-	if (probe_enter(probe->kvm, err) == -1)
+	if (files_make_dir(output, err) == -1 ||
+	    probe_enter(probe->kvm, err) == -1)
 		return -1;
 	virt_init();
 	probe->loop = loop_new();
 	if (run_libvirt(probe, err) == -1)
 		return -1;
-	return write_all(probe, output_fd, err);
+	return write_all(probe, output, err);
 }
 
 int

@@ -87,14 +87,14 @@ console_follow(const char *path, struct err *err)
 	if (notices == -1 || inotify_add_watch(notices, path, IN_MODIFY) == -1)
 		return err_errno(err, "cannot watch '%s'", path);
 	f = xmalloc0(sizeof(*f));
-	f->fd = fd;
-	f->notices = notices;
+	f->fd = TAKE_FD(fd);
+	f->notices = TAKE_FD(notices);
 	if (pthread_create(&thread, NULL, run, f) != 0) {
+		close_fd(&f->fd);
+		close_fd(&f->notices);
 		free(f);
 		return err_set(err, ERR_LIMIT, "cannot start a thread");
 	}
-	fd = -1;
-	notices = -1;
 	(void)pthread_detach(thread);
 	return 0;
 }

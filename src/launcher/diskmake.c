@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/diskmake.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,32 +13,18 @@
 #include "base/err.h"
 #include "base/jsat.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "launcher/children.h"
 #include "launcher/cloudinit.h"
+#include "launcher/files.h"
 
 #define QEMU_IMG_TIMEOUT_MS 60000U
-#define DIR_MODE 0755
 #define FILE_MODE 0600
 /* As KubeVirt has it: what a file system needs of a claim for itself. */
 #define CLAIM_OVERHEAD_PERMILLE 55U
-#define SECTOR 512U
-
-static int
-make_dirs(const char *path, struct err *err)
-{
-	AUTO(free_ptr) char *copy = xstrdup(path);
-
-	for (char *at = strchr(copy + 1, '/'); at != NULL;
-	     at = strchr(at + 1, '/')) {
-		*at = '\0';
-		if (mkdir(copy, DIR_MODE) == -1 && errno != EEXIST)
-			return err_errno(err, "cannot make '%s'", copy);
-		*at = '/';
-	}
-	return 0;
-}
+/* Of a disk in a claim; what QEMU can open whatever the file system below asks
+ * for, and as KubeVirt has it. */
+#define CLAIM_ALIGNMENT (UINT64_C(1) << 20)
 
 static bool
 exists(const char *path)
@@ -98,8 +83,8 @@ make_raw(const char *path, uint64_t size, struct err *err)
 static uint64_t
 claim_room(uint64_t capacity)
 {
-	return capacity / 1000 * (1000 - CLAIM_OVERHEAD_PERMILLE) / SECTOR *
-	       SECTOR;
+	return capacity / 1000 * (1000 - CLAIM_OVERHEAD_PERMILLE) /
+	       CLAIM_ALIGNMENT * CLAIM_ALIGNMENT;
 }
 
 static int
@@ -136,7 +121,7 @@ make_one(struct children *children, const json_t *vmi, const struct disk *disk,
 
 	if (disk->block || exists(disk->path))
 		return 0;
-	if (make_dirs(disk->path, err) == -1)
+	if (files_make_dir_of(disk->path, err) == -1)
 		return -1;
 	/* Of one that was killed before. */
 	(void)unlink(beside);

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -17,13 +16,14 @@
 #include "launcher/libvirtd.h"
 #include "launcher/source.h"
 #include "launcher/worker.h"
+#include "meta/time.h"
 #include "version.h"
 #include "virt/domain.h"
 #include "virt/events.h"
+#include "virt/job.h"
 
 #define US_PER_MS 1000U
 #define MS_PER_S 1000U
-#define US_PER_S 1000000
 #define PID_MAX_TEXT 32
 
 /* One look, made by the looker. */
@@ -34,6 +34,8 @@ struct look_job {
 	char libvirt[VIRT_VERSION_SIZE], qemu[VIRT_VERSION_SIZE];
 	char *disk_error;
 	bool qemu_gone;
+	bool arriving;        /* a machine, as far as is known */
+	uint64_t downtime_ms; /* of its guest; 0: not known */
 };
 
 static void
@@ -97,6 +99,7 @@ static void
 look_work(struct worker *worker, void *arg)
 {
 	struct look_job *job = arg;
+	struct virt_progress arrival;
 	struct virt_conn *conn;
 	struct err err;
 
@@ -116,16 +119,11 @@ look_work(struct worker *worker, void *arg)
 	if (job->look.why == VIRT_WHY_IO_ERROR)
 		job->disk_error =
 			virt_domain_disk_errors(conn, job->launcher->domain);
+	if (job->arriving && job->look.state == VIRT_RUNNING &&
+	    virt_job_completed(conn, job->launcher->domain, &arrival, &err) ==
+		    0)
+		job->downtime_ms = arrival.downtime_ms;
 	(void)virt_conn_versions(conn, job->libvirt, job->qemu, &err);
-}
-
-static int64_t
-now_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * US_PER_S + now.tv_nsec / 1000;
 }
 
 /* A migration that came in, or went out, by what is seen. */
@@ -136,7 +134,7 @@ follow(struct launcher *launcher)
 
 	if (launcher->target.uid != NULL) {
 		changed = life_follow_target(&launcher->target, &launcher->look,
-					     now_us());
+					     time_now_us());
 		if (launcher->target.domain_ready_us != 0)
 			launcher->life.started = true;
 	}
@@ -166,8 +164,7 @@ judge(struct launcher *launcher)
 static bool
 same_look(const struct virt_look *a, const struct virt_look *b)
 {
-	return a->state == b->state && a->why == b->why && a->id == b->id &&
-	       a->sending == b->sending && a->receiving == b->receiving;
+	return a->state == b->state && a->why == b->why && a->id == b->id;
 }
 
 static bool
@@ -184,6 +181,8 @@ apply_look(struct launcher *launcher, const struct look_job *job)
 	launcher->life.qemu_gone = false;
 	changed = changed || !same_look(&launcher->look, &job->look);
 	launcher->look = job->look;
+	if (job->downtime_ms > 0)
+		launcher->target.progress.downtime_ms = job->downtime_ms;
 	memcpy(launcher->libvirt, job->libvirt, sizeof(job->libvirt));
 	memcpy(launcher->qemu, job->qemu, sizeof(job->qemu));
 	return changed;
@@ -231,6 +230,8 @@ launcher_look(struct launcher *launcher)
 	launcher->looking = true;
 	job = xmalloc0(sizeof(*job));
 	job->launcher = launcher;
+	job->arriving =
+		launcher->target.uid != NULL && !launcher->target.completed;
 	worker_do(launcher->looker, look_work, look_done, job);
 }
 

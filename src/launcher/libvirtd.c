@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/libvirtd.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -21,14 +18,13 @@
 #include "base/path.h"
 #include "base/random.h"
 #include "launcher/children.h"
+#include "launcher/files.h"
 
 #define SOCKET "/var/run/libvirt/libvirt-sock"
 #define PAUSE_FIRST_US 100000U
 #define PAUSE_MAX_US 5000000U
 #define STEADY_MS 30000U /* lived that long: the next pause is short */
-#define CAPABILITY_MAX (16UL * 1024 * 1024)
 
-/* log_filters: what libvirt says at start about what a pod does not have. */
 static const char libvirtd_conf[] = "auth_unix_ro = \"none\"\n"
 				    "auth_unix_rw = \"none\"\n"
 				    "unix_sock_rw_perms = \"0700\"\n"
@@ -91,21 +87,6 @@ libvirtd_cache_dir(bool nonroot, const char *private_dir)
 }
 
 static int
-make_dir(const char *path, struct err *err)
-{
-	AUTO(free_ptr) char *copy = xasprintf("%s/", path);
-
-	for (char *at = strchr(copy + 1, '/'); at != NULL;
-	     at = strchr(at + 1, '/')) {
-		*at = '\0';
-		if (mkdir(copy, 0755) == -1 && errno != EEXIST)
-			return err_errno(err, "cannot make '%s'", copy);
-		*at = '/';
-	}
-	return 0;
-}
-
-static int
 write_file(const char *dir, const char *name, const char *text, struct err *err)
 {
 	AUTO(close_fd) int dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -146,7 +127,7 @@ configure(const struct libvirtd_config *config, struct err *err)
 
 	make_uuid(uuid);
 	daemon = xasprintf(libvirtd_conf, uuid);
-	if (make_dir(dir, err) == -1 ||
+	if (files_make_dir(dir, err) == -1 ||
 	    write_file(dir, "libvirtd.conf", daemon, err) == -1)
 		return -1;
 	return write_file(dir, "qemu.conf", qemu, err);
@@ -169,7 +150,7 @@ set_environment(const struct libvirtd_config *config, struct err *err)
 		char *path = xasprintf("%s/libvirt/%s", config->private_dir,
 				       dirs[i][1]);
 
-		if (make_dir(path, err) == -1)
+		if (files_make_dir(path, err) == -1)
 			return -1;
 		(void)setenv(dirs[i][0], path, 1);
 	}
@@ -178,43 +159,14 @@ set_environment(const struct libvirtd_config *config, struct err *err)
 	return 0;
 }
 
-static int
-copy_capability(int from_fd, int to_fd, const char *name, struct err *err)
-{
-	AUTO(close_fd) int fd = -1;
-	AUTO(free_ptr) char *data = NULL;
-	size_t len;
-
-	if (path_open_at(from_fd, name, O_RDONLY, 0, &fd, err) == -1 ||
-	    path_read_fd(fd, name, CAPABILITY_MAX, &data, &len, err) == -1)
-		return -1;
-	return path_write_file_at(to_fd, name, data, len, 0600, err);
-}
-
 /* What cannot be copied costs time only. */
 static int
 seed(const struct libvirtd_config *config, struct err *err)
 {
 	AUTO(free_ptr)
 	char *cache = libvirtd_cache_dir(config->nonroot, config->private_dir);
-	AUTO(close_fd) int from_fd = -1;
-	AUTO(close_fd) int to_fd = -1;
-	DIR *entries = opendir(config->seed_dir);
-	const struct dirent *entry;
-	int rc = 0;
 
-	if (entries == NULL)
-		return err_errno(err, "cannot open '%s'", config->seed_dir);
-	from_fd = open(config->seed_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (make_dir(cache, err) == 0)
-		to_fd = open(cache, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	while (to_fd != -1 && rc == 0 && (entry = readdir(entries)) != NULL) {
-		if (entry->d_name[0] != '.')
-			rc = copy_capability(from_fd, to_fd, entry->d_name,
-					     err);
-	}
-	(void)closedir(entries);
-	return to_fd == -1 ? -1 : rc;
+	return files_copy_dir(config->seed_dir, cache, err);
 }
 
 static void ended(void *arg, int status);

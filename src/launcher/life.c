@@ -104,8 +104,8 @@ static bool
 is_here(const struct virt_look *look)
 {
 	return look->state == VIRT_RUNNING ||
-	       (look->state == VIRT_PAUSED && !look->receiving &&
-		look->why != VIRT_WHY_MIGRATING);
+	       (look->state == VIRT_PAUSED && look->why != VIRT_WHY_MIGRATING &&
+		look->why != VIRT_WHY_UNKNOWN);
 }
 
 bool
@@ -156,8 +156,9 @@ life_follow_target(struct launch_record *record, const struct virt_look *look,
 		record->domain_ready_us = now_us;
 		changed = true;
 	}
-	/* In post-copy it runs, and the rest of it is on the way. */
-	if (!look->receiving && look->why != VIRT_WHY_POST_COPY &&
+	/* In post-copy it runs, and the rest of it is on the way. libvirt says
+	 * "migrated" when QEMU has it all. */
+	if (look->why != VIRT_WHY_POST_COPY &&
 	    look->why != VIRT_WHY_POST_COPY_FAILED) {
 		record->completed = true;
 		record->end_us = now_us;

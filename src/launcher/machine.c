@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/machine.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <linux/if_tun.h>
@@ -23,6 +19,7 @@
 #include "launcher/diskmake.h"
 #include "launcher/disks.h"
 #include "launcher/domainxml.h"
+#include "launcher/files.h"
 #include "launcher/options.h"
 #include "launcher/worker.h"
 #include "virt/conn.h"
@@ -84,23 +81,16 @@ machine_check(const struct options *options, const json_t *vmi, struct err *err)
 	return 0;
 }
 
-static int
-make_dir(const char *path, struct err *err)
-{
-	if (mkdir(path, 0755) == -1 && errno != EEXIST)
-		return err_errno(err, "cannot make '%s'", path);
-	return 0;
-}
-
 int
 machine_make_dirs(const struct options *options, struct err *err)
 {
 	AUTO(free_ptr) char *runtime = machine_runtime_dir(options);
 	AUTO(free_ptr) char *sockets = machine_socket_dir(options);
 
-	if (make_dir(runtime, err) == -1 || make_dir(sockets, err) == -1)
+	if (files_make_dir(runtime, err) == -1 ||
+	    files_make_dir(sockets, err) == -1)
 		return -1;
-	return make_dir(options->ephemeral_dir, err);
+	return files_make_dir(options->ephemeral_dir, err);
 }
 
 /* libvirtd is started beside: the first that needs it waits. */

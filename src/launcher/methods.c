@@ -322,6 +322,9 @@ source_changed(void *ctx)
 			  launch_reason_name(record->reason), record->message);
 	else if (record->completed)
 		log_info(NULL, "migration %s: handed over", record->uid);
+	else
+		log_warning(NULL, "migration %s: %s", record->uid,
+			    record->message);
 	launcher_look(launcher);
 }
 

@@ -2,10 +2,6 @@
 #include "launcher/service.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -15,10 +11,10 @@
 #include "base/mem.h"
 #include "launcher/launcher.h"
 #include "launchrpc/request.h"
+#include "rpc/endpoint.h"
 #include "rpc/server.h"
 #include "version.h"
 
-#define BACKLOG 16
 #define PROGRAM "ferry-launcher"
 /* News come in bursts: one message for those of a moment. */
 #define TELL_US 20000U
@@ -228,29 +224,6 @@ _Static_assert(ARRAY_LEN(methods) + ARRAY_LEN(late_methods) ==
 		       LAUNCH_METHOD_COUNT,
 	       "each method of the protocol");
 
-/* Owner only, before anybody can connect. */
-static int
-listen_at(const char *path, int *ret_fd, struct err *err)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	AUTO(close_fd) int fd = -1;
-
-	if (strlen(path) >= sizeof(addr.sun_path))
-		return err_set(err, ERR_INVALID, "path '%s' is too long", path);
-	memcpy(addr.sun_path, path, strlen(path));
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd == -1)
-		return err_errno(err, "cannot create a socket");
-	(void)unlink(path);
-	if (fchmod(fd, 0600) == -1 ||
-	    bind(fd, (struct sockaddr *)&addr, sizeof(addr)) == -1)
-		return err_errno(err, "cannot bind '%s'", path);
-	if (listen(fd, BACKLOG) == -1)
-		return err_errno(err, "cannot listen on '%s'", path);
-	*ret_fd = TAKE_FD(fd);
-	return 0;
-}
-
 static void
 tell(void *arg)
 {
@@ -278,14 +251,14 @@ int
 service_new(struct loop *loop, const char *path, struct service **ret_service,
 	    struct err *err)
 {
+	struct endpoint endpoint = ENDPOINT_NONE;
 	struct service *service;
-	int fd = -1;
 
-	if (listen_at(path, &fd, err) == -1)
+	if (endpoint_listen_path(path, NULL, &endpoint, err) == -1)
 		return -1;
 	service = xmalloc0(sizeof(*service));
 	service->loop = loop;
-	service->fd = fd;
+	service->fd = endpoint.fd;
 	service->tell = loop_timer_new(loop, tell, service);
 	*ret_service = service;
 	return 0;

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "meta/time.h"
 #include "virt/conn.h"
 #include "virt/job.h"
 
@@ -21,9 +22,9 @@
 #define ABORT_AGAIN_MS 1000U
 #define DAEMON_BACK_MS 60000U /* libvirtd is started again meanwhile */
 #define DAEMON_LOOK_US 100000U
+#define RECOVER_PAUSE_US 1000000U
 #define MS_PER_S 1000U
 #define NS_PER_MS 1000000L
-#define US_PER_S 1000000
 
 /* What the threads and the loop share, under the lock. */
 struct shared {
@@ -61,15 +62,6 @@ struct news {
 	struct err err;
 };
 
-static int64_t
-now_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * US_PER_S + now.tv_nsec / 1000;
-}
-
 static const enum launch_reason reasons[] = {
 	[VIRT_FAULT_NONE] = LAUNCH_REASON_INTERNAL,
 	[VIRT_FAULT_OTHER] = LAUNCH_REASON_INTERNAL,
@@ -91,11 +83,9 @@ _Static_assert(ARRAY_LEN(reasons) == VIRT_FAULT_COUNT, "a row per fault");
 static const char *const sentences[] = {
 	[LAUNCH_REASON_CANCELED] = "The migration was canceled",
 	[LAUNCH_REASON_PROGRESS_TIMEOUT] =
-		"The migration made no progress for its progressTimeout and "
-		"was aborted",
+		"Aborted: no progress for longer than progressTimeout",
 	[LAUNCH_REASON_COMPLETION_TIMEOUT] =
-		"The migration took longer than its completionTimeoutPerGiB "
-		"allows and was aborted",
+		"Aborted: it took longer than completionTimeoutPerGiB",
 	[LAUNCH_REASON_CONNECT_FAILED] = "The target could not be reached",
 	[LAUNCH_REASON_CONNECTION_LOST] = "The connection to the target broke",
 	[LAUNCH_REASON_TARGET_REFUSED] = "The target cannot take the machine",
@@ -105,8 +95,7 @@ static const char *const sentences[] = {
 	[LAUNCH_REASON_POST_COPY_UNSUPPORTED] =
 		"Post-copy is not possible between these nodes",
 	[LAUNCH_REASON_POST_COPY_FAILED] =
-		"The connection broke in post-copy; the machine is stalled "
-		"until it is there again",
+		"The connection broke in post-copy, the machine is stalled",
 	[LAUNCH_REASON_MACHINE_ENDED] =
 		"The machine ended while it was being migrated",
 	[LAUNCH_REASON_LIBVIRT_LOST] =
@@ -133,7 +122,7 @@ finish(struct launch_record *record, bool failed)
 {
 	record->completed = true;
 	record->failed = failed;
-	record->end_us = now_us();
+	record->end_us = time_now_us();
 	record->cut_streams = false;
 	if (record->abort == LAUNCH_ABORTING)
 		record->abort =
@@ -183,6 +172,8 @@ conclude(struct source *source, const struct news *news)
 		record->mode = LAUNCH_POST_COPY;
 		record->reason = LAUNCH_REASON_POST_COPY_FAILED;
 		set_message(record, &news->err);
+		if (record->end_us == 0)
+			record->end_us = time_now_us();
 		return;
 	}
 	if (ended(&news->look))
@@ -545,6 +536,9 @@ mover_run(void *arg)
 	if (conn != NULL)
 		look_behind(source, conn, news);
 	virt_conn_close(conn);
+	/* Whoever recovers tries again and again. */
+	if (source->config.migration.recover && news->rc == -1)
+		(void)usleep(RECOVER_PAUSE_US);
 	send(news);
 	return NULL;
 }
@@ -604,7 +598,7 @@ source_start(const struct source_config *config)
 		.uid = xstrdup(config->uid),
 		.message = xstrdup(""),
 		.role = LAUNCH_SOURCE,
-		.start_us = now_us(),
+		.start_us = time_now_us(),
 		.mode = LAUNCH_PRE_COPY,
 	};
 	(void)pthread_mutex_init(&source->lock, NULL);
@@ -670,6 +664,7 @@ source_recover(struct source *source, struct err *err)
 		return err_set(err, ERR_CONFLICT,
 			       "there is no post-copy that broke");
 	source->config.migration.recover = true;
+	source->record.reason = LAUNCH_REASON_NONE;
 	return run_threads(source, err);
 }
 

@@ -184,7 +184,10 @@ launch_client_free(struct launch_client *client)
 	if (client == NULL)
 		return;
 	rpc_caller_free(client->caller);
-	while (client->calls != NULL)
-		forget(client->calls);
+	for (struct call *call = client->calls, *next; call != NULL;
+	     call = next) {
+		next = call->next;
+		free(call);
+	}
 	free(client);
 }

@@ -131,9 +131,9 @@ launch_method_timeout_ms(enum launch_method method)
 
 /* Both ways of each table. */
 #define NAMES(type, table)                                                   \
-	const char *launch_##type##_name(enum launch_##type value)           \
+	const char *launch_##type##_name(enum launch_##type type)            \
 	{                                                                    \
-		return name_of(table, ARRAY_LEN(table), value);              \
+		return name_of(table, ARRAY_LEN(table), type);               \
 	}                                                                    \
 	enum launch_##type launch_##type##_parse(const char *name)           \
 	{                                                                    \

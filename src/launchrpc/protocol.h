@@ -132,7 +132,7 @@ const char *launch_state_name(enum launch_state state);
 const char *launch_cause_name(enum launch_cause cause);
 const char *launch_role_name(enum launch_role role);
 const char *launch_mode_name(enum launch_mode mode);
-const char *launch_abort_name(enum launch_abort status);
+const char *launch_abort_name(enum launch_abort abort);
 const char *launch_reason_name(enum launch_reason reason);
 
 /* The other way; unknown names are the COUNT. */

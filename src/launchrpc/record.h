@@ -12,9 +12,9 @@
  * How it ends:
  * - source, failed: the machine is here, running or paused as it was, unless
  *   reason is MachineEnded.
- * - either side, not completed with reason PostCopyFailed: it is stalled, partly
- *   here and partly there. `recover` on the source may end that, and so may
- *   QEMU by itself; the reason goes then.
+ * - either side, not completed with reason PostCopyFailed: it is stalled,
+ * partly here and partly there, since end_us. `recover` on the source may end
+ * that, and so may QEMU by itself; the reason goes while that is tried.
  * - source, completed and not failed: libvirt says that it was handed over.
  * That is not success: the target's record says whether it runs there.
  * - target, completed: it was seen running (or paused, as it was) here, and

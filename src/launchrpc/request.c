@@ -85,16 +85,15 @@ launch_versions_agree(const struct launch_versions *here,
 	const struct launch_versions *old =
 		here->protocol_max < peer->protocol_max ? here : peer;
 
-	if (min > max)
-		return err_set(err, ERR_REFUSED,
-			       "%s %s speaks protocol %u to %u and %s %s "
-			       "speaks %u to %u: update %s",
-			       here->program, here->version, here->protocol_min,
-			       here->protocol_max, peer->program, peer->version,
-			       peer->protocol_min, peer->protocol_max,
-			       old->program);
 	*ret_protocol = max;
-	return 0;
+	if (min <= max)
+		return 0;
+	return err_set(err, ERR_REFUSED,
+		       "%s %s speaks protocol %u to %u and %s %s speaks %u to "
+		       "%u: update %s",
+		       here->program, here->version, here->protocol_min,
+		       here->protocol_max, peer->program, peer->version,
+		       peer->protocol_min, peer->protocol_max, old->program);
 }
 
 json_t *

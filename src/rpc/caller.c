@@ -423,6 +423,7 @@ rpc_caller_send(struct rpc_caller *caller, const struct rpc_call *what,
 	return 0;
 }
 
+/* NOLINTBEGIN(readability-function-size): a call in one line */
 int
 rpc_caller_call(struct rpc_caller *caller, const char *method, json_t *params,
 		uint64_t timeout_ms, rpc_answer_fn fn, void *arg,
@@ -434,6 +435,7 @@ rpc_caller_call(struct rpc_caller *caller, const char *method, json_t *params,
 
 	return rpc_caller_send(caller, &call, fn, arg, err);
 }
+/* NOLINTEND(readability-function-size) */
 
 void
 rpc_caller_free(struct rpc_caller *caller)

@@ -61,7 +61,7 @@ int rpc_caller_call(struct rpc_caller *caller, const char *method,
 
 /* The same for a call with descriptors, which are passed along and stay the
  * caller's; timeout_ms as above. */
-int rpc_caller_send(struct rpc_caller *caller, const struct rpc_call *call,
+int rpc_caller_send(struct rpc_caller *caller, const struct rpc_call *what,
 		    rpc_answer_fn fn, void *arg, struct err *err);
 
 /* Calls that wait are forgotten. NULL is fine. */

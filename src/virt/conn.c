@@ -4,10 +4,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/mem.h"
 #include "virt/internal.h"
+
+#define MESSAGE_SIZE 200 /* of libvirt's, in an error */
+#define MESSAGE_HEAD 60
 
 /* What a code of libvirt means to a caller; the rest is ERR_INTERNAL. */
 static const struct {
@@ -56,19 +60,34 @@ kind_of(const virError *error)
 	return ERR_INTERNAL;
 }
 
+/* libvirt puts whole command lines before what matters: the middle goes. */
+static void
+shorten(const char *message, char *text, size_t size)
+{
+	size_t len = strlen(message);
+
+	if (len < size)
+		(void)snprintf(text, size, "%s", message);
+	else
+		(void)snprintf(text, size, "%.*s ... %s", MESSAGE_HEAD, message,
+			       message + len -
+				       (size - MESSAGE_HEAD - sizeof(" ... ")));
+}
+
 int(virt_fail)(struct err *err, const char *fmt, ...)
 {
 	const virError *error = virGetLastError();
 	char text[sizeof(err->text)];
+	char message[MESSAGE_SIZE] = "libvirt does not say why";
 	va_list ap;
 
 	va_start(ap, fmt);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it is. */
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return err_set(err, kind_of(error), "%s: %s", text,
-		       error != NULL && error->message != NULL
-			       ? error->message
-			       : "libvirt does not say why");
+	if (error != NULL && error->message != NULL)
+		shorten(error->message, message, sizeof(message));
+	return err_set(err, kind_of(error), "%s: %s", text, message);
 }
 
 void

@@ -107,24 +107,6 @@ translate(int state, int reason, struct virt_look *look)
 	}
 }
 
-/* Which way a migration goes, if one does. */
-static void
-look_at_job(virDomainPtr domain, struct virt_look *look)
-{
-	virTypedParameterPtr params = NULL;
-	int count = 0, type = VIR_DOMAIN_JOB_NONE, operation = 0;
-
-	if (virDomainGetJobStats(domain, &type, &params, &count, 0) == -1)
-		return;
-	(void)virTypedParamsGetInt(params, count, VIR_DOMAIN_JOB_OPERATION,
-				   &operation);
-	virTypedParamsFree(params, count);
-	if (type == VIR_DOMAIN_JOB_NONE)
-		return;
-	look->sending = operation == VIR_DOMAIN_JOB_OPERATION_MIGRATION_OUT;
-	look->receiving = operation == VIR_DOMAIN_JOB_OPERATION_MIGRATION_IN;
-}
-
 int
 virt_domain_look(struct virt_conn *conn, const char *name,
 		 struct virt_look *ret_look, struct err *err)
@@ -148,10 +130,8 @@ virt_domain_look(struct virt_conn *conn, const char *name,
 		return 0;
 	}
 	translate(state, reason, &look);
-	if (look.state != VIRT_OFF) {
+	if (look.state != VIRT_OFF)
 		look.id = (int)virDomainGetID(domain);
-		look_at_job(domain, &look);
-	}
 	*ret_look = look;
 	return 0;
 }

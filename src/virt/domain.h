@@ -45,8 +45,6 @@ struct virt_look {
 	enum virt_state state;
 	enum virt_why why;
 	int id; /* -1 when it is not active */
-	/* A job goes on that is a migration: this side sends, or receives. */
-	bool sending, receiving;
 };
 
 /* ABSENT is not an error. */

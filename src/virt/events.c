@@ -60,7 +60,7 @@ on_lifecycle(virConnectPtr conn, virDomainPtr domain, int event, int detail,
 
 static void
 on_io_error(virConnectPtr conn, virDomainPtr domain, const char *path,
-	    const char *alias, int action, const char *reason, void *arg)
+	    const char *alias, int action, void *arg)
 {
 	struct virt_watch *watch = arg;
 
@@ -69,7 +69,6 @@ on_io_error(virConnectPtr conn, virDomainPtr domain, const char *path,
 	(void)path;
 	(void)alias;
 	(void)action;
-	(void)reason;
 	watch->watcher.changed(watch->watcher.ctx);
 }
 
@@ -92,7 +91,7 @@ register_all(struct virt_watch *watch, struct err *err)
 	} events[EVENT_COUNT] = {
 		{ VIR_DOMAIN_EVENT_ID_LIFECYCLE,
 		  VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle) },
-		{ VIR_DOMAIN_EVENT_ID_IO_ERROR_REASON,
+		{ VIR_DOMAIN_EVENT_ID_IO_ERROR,
 		  VIR_DOMAIN_EVENT_CALLBACK(on_io_error) },
 	};
 

@@ -8,43 +8,37 @@
 
 /* As libvirt 9.0 and QEMU 7.2 were heard to say them. */
 static const struct {
-	int code;
 	const char *text;
+	int code;
 	enum virt_fault fault;
 } heard[] = {
-	{ VIR_ERR_OPERATION_ABORTED,
-	  "operation aborted: migration out job: "
+	{ "operation aborted: migration out job: "
 	  "canceled by client",
-	  VIRT_FAULT_ABORTED },
-	{ VIR_ERR_OPERATION_FAILED,
-	  "operation failed: migration out job: Unable to write to socket: "
+	  VIR_ERR_OPERATION_ABORTED, VIRT_FAULT_ABORTED },
+	{ "operation failed: migration out job: Unable to write to socket: "
 	  "Broken pipe",
+	  VIR_ERR_OPERATION_FAILED, VIRT_FAULT_LOST },
+	{ "internal error: qemu unexpectedly closed the monitor",
+	  VIR_ERR_INTERNAL_ERROR, VIRT_FAULT_PEER_QEMU },
+	{ "internal error: client socket is closed", VIR_ERR_INTERNAL_ERROR,
 	  VIRT_FAULT_LOST },
-	{ VIR_ERR_INTERNAL_ERROR,
-	  "internal error: qemu unexpectedly closed the monitor",
-	  VIRT_FAULT_PEER_QEMU },
-	{ VIR_ERR_INTERNAL_ERROR, "internal error: client socket is closed",
-	  VIRT_FAULT_LOST },
-	{ VIR_ERR_NO_STORAGE_POOL,
-	  "Storage pool not found: no storage pool with matching target path",
-	  VIRT_FAULT_DISK },
-	{ VIR_ERR_INTERNAL_ERROR,
-	  "Source and target image have different sizes", VIRT_FAULT_DISK },
-	{ VIR_ERR_INTERNAL_ERROR,
-	  "internal error: unable to execute QEMU command "
+	{ "Storage pool not found: no storage pool with matching target path",
+	  VIR_ERR_NO_STORAGE_POOL, VIRT_FAULT_DISK },
+	{ "Source and target image have different sizes",
+	  VIR_ERR_INTERNAL_ERROR, VIRT_FAULT_DISK },
+	{ "internal error: unable to execute QEMU command "
 	  "'migrate-set-capabilities': Postcopy is not supported",
-	  VIRT_FAULT_POST_COPY_UNSUPPORTED },
-	{ VIR_ERR_OPERATION_FAILED, "Failed to connect to '/run/x.sock'",
+	  VIR_ERR_INTERNAL_ERROR, VIRT_FAULT_POST_COPY_UNSUPPORTED },
+	{ "Failed to connect to '/run/x.sock'", VIR_ERR_OPERATION_FAILED,
 	  VIRT_FAULT_CONNECT },
-	{ VIR_ERR_OPERATION_FAILED,
-	  "operation failed: Failed to connect to remote libvirt URI",
-	  VIRT_FAULT_CONNECT },
-	{ VIR_ERR_CPU_INCOMPATIBLE, "the CPU is incompatible with host CPU",
+	{ "operation failed: Failed to connect to remote libvirt URI",
+	  VIR_ERR_OPERATION_FAILED, VIRT_FAULT_CONNECT },
+	{ "the CPU is incompatible with host CPU", VIR_ERR_CPU_INCOMPATIBLE,
 	  VIRT_FAULT_REFUSED },
-	{ VIR_ERR_NO_DOMAIN, "Domain not found", VIRT_FAULT_GONE },
-	{ VIR_ERR_INTERNAL_ERROR, "internal error: something else",
+	{ "Domain not found", VIR_ERR_NO_DOMAIN, VIRT_FAULT_GONE },
+	{ "internal error: something else", VIR_ERR_INTERNAL_ERROR,
 	  VIRT_FAULT_OTHER },
-	{ VIR_ERR_INTERNAL_ERROR, NULL, VIRT_FAULT_OTHER },
+	{ NULL, VIR_ERR_INTERNAL_ERROR, VIRT_FAULT_OTHER },
 };
 
 static void

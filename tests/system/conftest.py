@@ -18,7 +18,7 @@ from proxies import Bench
 PEER_TIMEOUT = 5  # seconds; the proxies' default would make tests slow
 LOG_SHOWN = 20000  # bytes of a cluster's log, where a test fails
 # Fixtures whose logs() are shown where a test fails.
-WITH_LOGS = ("apis", "bench", "controllers", "launcher_lab")
+WITH_LOGS = ("apis", "bench", "controllers")
 
 
 class _Shared:

@@ -256,22 +256,34 @@ class LauncherLab(Lab):
         return "".join(text)
 
 
+class Shared:
+    """A lab, and perhaps a machine, that tests hand on to each other; after a
+    failure both are made anew. conftest.py knows it by the name shared_lab."""
+
+    def __init__(self):
+        self.lab = None
+        self.machine = None
+
+    def close(self):
+        lab, self.lab, self.machine = self.lab, None, None
+        if lab:
+            lab.close()
+
+
 class Move:
     """One migration, with what a handler does on both nodes."""
 
     def __init__(self, lab, machine, source, target, configuration=None,
-                 block=True, parallel=0, prepare=True):
+                 block=True, parallel=0):
         self.lab = lab
         self.machine = machine
         self.uid = str(uuid.uuid4())
         self.source_node, self.target_node = source, target
         self.source = machine.pod
         self.target = lab.new_pod(target, self.source.vmi)
-        self._listeners = []
-        if prepare:
-            self.target.call("prepare", vmi=self.target.vmi,
-                             migrationUid=self.uid,
-                             interfaces=self.target.interfaces())
+        self.target.call("prepare", vmi=self.target.vmi,
+                         migrationUid=self.uid,
+                         interfaces=self.target.interfaces())
         self._connect(block)
         self.source.call("migrate", vmi=self.source.vmi,
                          migrationUid=self.uid, block=block,

@@ -12,22 +12,27 @@ import pytest
 
 import rpc
 from lab_space import wait_until
-from launchers import PATIENCE, LauncherLab, Machine, make_vmi
+from launchers import PATIENCE, LauncherLab, Machine, Shared, make_vmi
 
 DOMAINS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir,
                        "data", "domain", "*.out.xml")
 MIB = 1 << 20
 
 
-@pytest.fixture(scope="module", name="shared")
-def fixture_shared():
-    with LauncherLab() as lab:
-        yield lab
+@pytest.fixture(scope="module", name="shared_lab")
+def fixture_shared_lab():
+    shared = Shared()
+    yield shared
+    shared.close()
 
 
 @pytest.fixture
-def launcher_lab(shared):
-    return shared
+def launcher_lab(request, shared_lab):
+    if shared_lab.lab is None:
+        shared_lab.lab = LauncherLab()
+    yield shared_lab.lab
+    if getattr(request.node, "lab_failed", False):
+        shared_lab.close()
 
 
 def disk(name, bus, **more):

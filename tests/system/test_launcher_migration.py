@@ -7,38 +7,44 @@ import signal
 import pytest
 
 import rpc
-from lab import PROXY
 from lab_space import wait_until
-from launchers import PATIENCE, LauncherLab, Machine, make_vmi
+from launchers import PATIENCE, LauncherLab, Machine, Shared, make_vmi
 
 # The guest rewrites 8 MiB/s: with less than that it never converges.
 SLOW = "4Mi"
 
 
-@pytest.fixture(scope="module", name="shared")
-def fixture_shared():
-    """The lab, and the machine that tests hand on to each other."""
-    with LauncherLab() as lab:
-        lab.start_proxies("--peer-timeout", "5s")
-        vmi = make_vmi("vm1", dirty="32,2000",
+@pytest.fixture(scope="module", name="shared_lab")
+def fixture_shared_lab():
+    shared = Shared()
+    yield shared
+    shared.close()
+
+
+@pytest.fixture
+def launcher_lab(request, shared_lab):
+    if shared_lab.lab is None:
+        shared_lab.lab = LauncherLab()
+        shared_lab.lab.start_proxies("--peer-timeout", "5s")
+    yield shared_lab.lab
+    if getattr(request.node, "lab_failed", False):
+        shared_lab.close()
+
+
+@pytest.fixture
+def machine(request, launcher_lab, shared_lab):
+    """Runs somewhere; unharmed by the test, or it fails."""
+    if shared_lab.machine is None:
+        vmi = make_vmi("vm1", dirty="16,2000",
                        disks=[{"name": "data", "disk": {"bus": "virtio"}}],
                        volumes=[{"name": "data",
                                  "emptyDisk": {"capacity": "32Mi"}}])
-        lab.machine = Machine(lab.new_pod(lab.a, vmi), has_disk=True)
-        lab.machine.boot()
-        yield lab
-
-
-@pytest.fixture
-def launcher_lab(shared):
-    return shared
-
-
-@pytest.fixture
-def machine(launcher_lab):
-    """Unharmed by the test, or it fails."""
-    yield launcher_lab.machine
-    launcher_lab.machine.check()
+        shared_lab.machine = Machine(
+            launcher_lab.new_pod(launcher_lab.a, vmi), has_disk=True)
+        shared_lab.machine.boot()
+    yield shared_lab.machine
+    if shared_lab.machine and not getattr(request.node, "lab_failed", False):
+        shared_lab.machine.check()
 
 
 def test_a_machine_moves_with_its_disk_and_back(launcher_lab, machine):
@@ -127,6 +133,26 @@ def test_post_copy_finishes_what_does_not_converge(launcher_lab, machine):
         "bandwidthPerMigration": SLOW, "completionTimeoutPerGiB": 2,
         "allowPostCopy": True, "allowWorkloadDisruption": True})
     assert move.succeed()["mode"] == "PostCopy"
+
+
+def test_an_abort_that_hangs_ends_when_its_streams_are_cut(launcher_lab,
+                                                           machine):
+    move = launcher_lab.move(machine, configuration={
+        "bandwidthPerMigration": SLOW})
+    move.wait_copying()
+    frozen = move.target_node.proxy
+    frozen.signal(signal.SIGSTOP)
+    try:
+        move.cancel()
+        wait_until(lambda: move.source.migration()["cutStreams"], PATIENCE,
+                   "the abort to be stuck")
+        move.cut()
+        record = move.wait_source()
+    finally:
+        frozen.signal(signal.SIGCONT)
+    assert record["reasonCode"] == "Canceled"
+    assert not record["cutStreams"]
+    move.fail()
 
 
 def test_a_pause_finishes_what_does_not_converge(launcher_lab, machine):
@@ -219,10 +245,11 @@ def test_auto_converge_lets_a_busy_machine_finish(launcher_lab, machine):
     assert max(throttled) > 0
 
 
-def test_a_machine_that_is_told_to_stop_is_stopped_in_its_grace(launcher_lab,
+def test_a_machine_that_is_told_to_stop_is_stopped_in_its_grace(shared_lab,
                                                                 machine):
-    machine.check()
     pod = machine.pod
+    machine.check()
     pod.call("shutdown", graceSeconds=1)
     assert pod.wait_domain("Stopped")["reason"] == "Killed"
     assert pod.wait_end() == 0
+    shared_lab.machine = None
