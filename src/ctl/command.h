@@ -18,6 +18,7 @@ int command_stop(int argc, char **argv);
 int command_restart(int argc, char **argv);
 int command_pause(int argc, char **argv);
 int command_unpause(int argc, char **argv);
+int command_explain(int argc, char **argv);
 
 /* Of `cluster`. */
 int command_cluster_up(int argc, char **argv);

@@ -24,6 +24,8 @@ static const struct command commands[] = {
 	{ "restart", command_restart, "stop it and start it" },
 	{ "pause", command_pause, "pause it" },
 	{ "unpause", command_unpause, "let it go on" },
+	{ "explain", command_explain,
+	  "what happened, why it waits or failed, what to do" },
 	{ "cluster", command_cluster, "a whole cluster on this computer" },
 	{ "image", command_image, "what nodes find under the names of images" },
 };

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/jsat.h"
+#include "base/str.h"
+#include "ctl/page.h"
+#include "ctl/paragraph.h"
+
+#define DATE_LEN 10 /* of "2026-11-16T03:48:24Z" */
+#define CLOCK_LEN 8
+#define INDENT 4
+
+static void
+write_timeline(struct buf *out, const json_t *page)
+{
+	int64_t left = js_int_at(page, "timelineLeft", 0);
+	char date[DATE_LEN + 1] = "";
+	const json_t *entry;
+	size_t i;
+
+	(void)buf_append_str(out, "\nWhat happened\n");
+	if (left > 0)
+		(void)buf_printf(out, "  (%lld earlier entries left off)\n",
+				 (long long)left);
+	json_array_foreach(js_arr_at(page, "timeline"), i, entry)
+	{
+		const char *time = js_str_at(entry, "time");
+
+		if (strncmp(time, date, DATE_LEN) != 0) {
+			(void)snprintf(date, sizeof(date), "%s", time);
+			(void)buf_printf(out, "  %s (UTC)\n", date);
+		}
+		(void)buf_printf(out, "  %.*s  %-9s  %s\n", CLOCK_LEN,
+				 time + DATE_LEN + 1, js_str_at(entry, "who"),
+				 js_str_at(entry, "what"));
+	}
+}
+
+static void
+write_steps(struct buf *out, const char *title, const json_t *steps)
+{
+	const json_t *step;
+	size_t i;
+
+	if (json_array_size(steps) == 0)
+		return;
+	(void)buf_printf(out, "  %s\n", title);
+	json_array_foreach(steps, i, step)
+	{
+		const char *command = js_str_at(step, "command");
+
+		paragraph_write(out, INDENT, js_str_at(step, "what"));
+		if (command[0] != '\0')
+			(void)buf_printf(out, "        %s\n", command);
+	}
+}
+
+static const char *
+title_of(const json_t *finding)
+{
+	const char *about = js_str_at(finding, "about");
+
+	if (str_equal(about, "waits"))
+		return "What it waits for";
+	if (str_equal(about, "failed"))
+		return "Why it failed";
+	return "What is wrong with the machine";
+}
+
+static void
+write_finding(struct buf *out, const json_t *finding)
+{
+	const char *since = js_str_at(finding, "since");
+	const char *runbook = js_str_at(finding, "runbook");
+
+	(void)buf_printf(out, "\n%s: %s", title_of(finding),
+			 js_str_at(finding, "code"));
+	if (since[0] != '\0')
+		(void)buf_printf(out, " (since %s)", since);
+	(void)buf_append_str(out, "\n");
+	paragraph_write(out, INDENT, js_str_at(finding, "message"));
+	paragraph_write(out, INDENT, js_str_at(finding, "meaning"));
+	write_steps(out, "Check", js_arr_at(finding, "checks"));
+	write_steps(out, "Do", js_arr_at(finding, "remedies"));
+	if (runbook[0] != '\0')
+		(void)buf_printf(out, "  More: %s\n", runbook);
+}
+
+char *
+page_text(const json_t *page)
+{
+	struct buf out = BUF_INIT(BUF_UNLIMITED);
+	const json_t *item;
+	size_t i;
+
+	(void)buf_printf(&out, "%s\n", js_str_at(page, "summary"));
+	write_timeline(&out, page);
+	json_array_foreach(js_arr_at(page, "findings"), i, item)
+	{
+		write_finding(&out, item);
+	}
+	if (i == 0)
+		(void)buf_append_str(&out, "\nNothing waits, nothing has "
+					   "failed.\n");
+	json_array_foreach(js_arr_at(page, "unseen"), i, item)
+	{
+		(void)buf_printf(&out, "%sNot seen: %s\n", i == 0 ? "\n" : "",
+				 json_string_value(item));
+	}
+	(void)buf_append(&out, "", 1);
+	return (char *)out.data;
+}
