@@ -280,7 +280,7 @@ test_a_target_takes_finalizes_completes_and_tidies_up(void **state)
 	assert_null(obj_label(s.after, LABEL_MIGRATION_TARGET_NODE));
 	json_decref(s.machine);
 	s.machine = json_deep_copy(s.after);
-	scene_expect(&s, "owner-tells", STEP_NONE);
+	scene_expect(&s, "owner-sweeps", STEP_SWEEP);
 	scene_end(&s);
 }
 
@@ -518,6 +518,24 @@ test_libvirt_says_goodbye_before_its_stream_is_cut(void **state)
 }
 
 static void
+test_sockets_of_a_killed_proxy_are_removed_once(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	record = begin_transfer(&s);
+	set_state(&s, "failed", json_true());
+	set_state(&s, "completed", json_true());
+	record->completed = record->failed = true;
+	s.node.facts.source.uid = "";
+	scene_expect(&s, "owner-sweeps", STEP_SWEEP);
+	s.node.facts.swept = TEST_UID;
+	scene_expect(&s, "owner-tells", STEP_NONE);
+	scene_end(&s);
+}
+
+static void
 test_a_failure_of_the_controller_reaches_the_launcher(void **state)
 {
 	struct scene s;
@@ -589,6 +607,8 @@ main(void)
 			test_what_was_handed_over_and_never_seen_again_is_said_to_be),
 		cmocka_unit_test(
 			test_a_failure_of_the_controller_reaches_the_launcher),
+		cmocka_unit_test(
+			test_sockets_of_a_killed_proxy_are_removed_once),
 		cmocka_unit_test(
 			test_libvirt_says_goodbye_before_its_stream_is_cut),
 		cmocka_unit_test(

@@ -53,6 +53,8 @@ struct facts {
 	struct facts_listener source, target;
 	/* `finalize` has been answered for this migration; "" for none. */
 	const char *finalized;
+	/* Sockets have been removed after this migration; "" for none. */
+	const char *swept;
 	/* Why the request to pause or resume that the object has could not be
 	 * carried out; "" when it was not tried, or could. */
 	const char *pause_failure;

@@ -46,6 +46,7 @@ machine_new(struct handler *handler, const char *key)
 	m->uid = xstrdup("");
 	m->pod_uid = xstrdup("");
 	m->finalized = xstrdup("");
+	m->swept = xstrdup("");
 	m->pause_id = xstrdup("");
 	m->pause_failure = xstrdup("");
 	for (size_t i = 0; i < PROXY_SIDE_COUNT; i++)
@@ -97,6 +98,7 @@ machine_free(struct machine *m)
 	for (size_t i = 0; i < PROXY_SIDE_COUNT; i++)
 		free(m->listens_for[i]);
 	free(m->finalized);
+	free(m->swept);
 	free(m->pause_id);
 	free(m->pause_failure);
 	free(m->pod_uid);
@@ -225,6 +227,7 @@ follow_uid(struct machine *m, const struct vmi *vmi)
 	set_text(&m->uid, vmi->meta.uid);
 	m->judged = false;
 	set_text(&m->finalized, "");
+	set_text(&m->swept, "");
 	machine_proxy_changed(m);
 }
 
@@ -261,6 +264,7 @@ gather(const struct machine *m, const struct pod *pod)
 			    js_str_at(m->target_result, "address"),
 			    js_obj_at(m->target_result, "ports") },
 		.finalized = m->finalized,
+		.swept = m->swept,
 		.pause_failure = pause_failure(m, object),
 	};
 }
@@ -370,6 +374,12 @@ back_off(struct machine *m)
 void
 machine_step_done(struct machine *m, const struct err *err)
 {
+	/* A launcher that is to end does so in its own time. */
+	if (m->decision.step == STEP_CLEANUP) {
+		back_off(m);
+		end_look(m, true);
+		return;
+	}
 	if (err != NULL) {
 		back_off(m);
 		complain(m, err->text);

@@ -47,7 +47,7 @@ struct machine {
 	/* Migrations that the listeners were started for. */
 	char *listens_for[PROXY_SIDE_COUNT];
 	json_t *target_result;
-	char *finalized;
+	char *finalized, *swept;
 	char *pause_id, *pause_failure; /* the request that failed, and why */
 
 	/* The object as this handler has written it, until it is seen so. */

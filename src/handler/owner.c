@@ -288,6 +288,21 @@ owner_pauses(const struct facts *f, struct decision *d)
 	return true;
 }
 
+/* A proxy that was killed leaves its sockets, and nobody else would remove
+ * them before the next migration. */
+static bool
+owner_sweeps(const struct facts *f, struct decision *d)
+{
+	if (f->vmi->migration == NULL || !facts_is_over(f) ||
+	    str_equal(f->swept, f->vmi->migration->uid) ||
+	    f->source.uid[0] != '\0' || f->target.uid[0] != '\0')
+		return false;
+	if (f->vmi->phase == VMI_RUNNING)
+		tell(f, d);
+	d->step = STEP_SWEEP;
+	return true;
+}
+
 static bool
 owner_tells(const struct facts *f, struct decision *d)
 {
@@ -301,7 +316,8 @@ static const struct decide_rule owner_rules[] = {
 	{ "owner-deleted", owner_deleted }, { "owner-waits", owner_waits },
 	{ "owner-left", owner_left },       { "owner-network", owner_network },
 	{ "owner-starts", owner_starts },   { "owner-runs", owner_runs },
-	{ "owner-pauses", owner_pauses },   { "owner-tells", owner_tells },
+	{ "owner-pauses", owner_pauses },   { "owner-sweeps", owner_sweeps },
+	{ "owner-tells", owner_tells },
 };
 
 bool

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/jsat.h"
@@ -440,22 +441,38 @@ step_stop_target(struct machine *m)
 		machine_step_done(m, &err);
 }
 
-/* A launcher that ends at once does not answer. */
-static void
-cleaned_up(void *arg, const struct launch_status *status, const struct err *err)
-{
-	(void)status;
-	machine_step_done(arg,
-			  err != NULL && err->kind != ERR_INVALID ? NULL : err);
-}
-
 static void
 step_cleanup(struct machine *m)
 {
+	call(m, LAUNCH_CLEANUP, NULL);
+}
+
+static int
+sweep(struct machine *m, struct err *err)
+{
+	static const char *const channels[] = { "", "-49152", "-49153" };
+	AUTO(close_fd) int sockets = -1;
+
+	if (open_sockets(m, &sockets, err) == -1)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(channels); i++) {
+		AUTO(free_ptr)
+		char *name = xasprintf("%s%s-source.sock", m->uid, channels[i]);
+
+		if (unlinkat(sockets, name, 0) == -1 && errno != ENOENT)
+			return err_errno(err, "cannot remove '%s'", name);
+	}
+	free(m->swept);
+	m->swept = xstrdup(machine_vmi(m)->migration->uid);
+	return 0;
+}
+
+static void
+step_sweep(struct machine *m)
+{
 	struct err err;
 
-	if (link_call(m->link, LAUNCH_CLEANUP, NULL, cleaned_up, m, &err) == -1)
-		machine_step_done(m, &err);
+	machine_step_done(m, sweep(m, &err) == -1 ? &err : NULL);
 }
 
 static void
@@ -498,6 +515,7 @@ machine_step(struct machine *m)
 		[STEP_STOP_SOURCE] = step_stop_source,
 		[STEP_STOP_TARGET] = step_stop_target,
 		[STEP_CLEANUP] = step_cleanup,
+		[STEP_SWEEP] = step_sweep,
 		[STEP_PAUSE] = step_pause,
 		[STEP_UNPAUSE] = step_unpause,
 		[STEP_SHUTDOWN] = step_shutdown,

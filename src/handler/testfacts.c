@@ -50,6 +50,7 @@ testnode_init(struct testnode *n, const char *name)
 		.source = { "", "", NULL },
 		.target = { "", "10.0.0.2", n->ports },
 		.finalized = "",
+		.swept = "",
 		.pause_failure = "",
 	};
 }
