@@ -7,12 +7,14 @@
  * Each mode is a process of its own and reports in lines of "key=value":
  *
  *   counter INTERVAL_MS          counter boot=ID n=N
- *   memcheck MIB RATE            memcheck pass=N rewritten=N bad=N
+ *   memcheck MIB RATE SWEEP      memcheck pass=N rewritten=N bad=N
  *   diskcheck DEVICE RATE        diskcheck written=N read=N bad=N
  *   echo PORT                    echo port=PORT
+ *   clock PORT                   nothing: it answers datagrams
  *
- * RATE is pages (4 KiB) per second, "max" is as fast as the guest can. A line
- * is one write(2), so lines of different processes do not mix.
+ * RATE is pages (4 KiB) per second, "max" is as fast as the guest can; SWEEP is
+ * MiB per second that are checked. A line is one write(2), so lines of
+ * different processes do not mix.
  */
 
 #include <errno.h>
@@ -38,8 +40,7 @@
 #define TICK_MS 10
 #define TICKS_PER_SECOND (1000 / TICK_MS)
 
-/* 64 MiB/s: a sweep takes half a second where memcheck holds 32 MiB. */
-#define SWEEP_PAGES_PER_TICK (64U * 256 / TICKS_PER_SECOND)
+#define PAGES_PER_MIB 256U
 
 #define REPORT_MS 200
 #define RATE_MAX UINT64_MAX
@@ -213,7 +214,9 @@ run_memcheck(char **args)
 	uint64_t bytes = strtoull(args[0], NULL, 10) << 20;
 	uint64_t rate = parse_rate(args[1]);
 	struct memory m = { .pages = bytes / PAGE_BYTES };
+	uint64_t sweep = strtoull(args[2], NULL, 10) * PAGES_PER_MIB;
 	uint64_t due = 0;
+	uint64_t check_due = 0;
 	uint64_t swept = 0;
 	uint64_t passes = 0;
 
@@ -233,7 +236,9 @@ run_memcheck(char **args)
 		for (; due >= TICKS_PER_SECOND; due -= TICKS_PER_SECOND)
 			memory_rewrite(&m);
 
-		for (unsigned i = 0; i < SWEEP_PAGES_PER_TICK; i++) {
+		check_due += sweep;
+		for (; check_due >= TICKS_PER_SECOND;
+		     check_due -= TICKS_PER_SECOND) {
 			memory_check(&m, swept);
 			if (++swept == m.pages) {
 				swept = 0;
@@ -381,15 +386,50 @@ run_echo(char **args)
 	}
 }
 
+/*
+ * Answers each datagram with the same and the time of the guest's clock in
+ * nanoseconds, 8 bytes, most significant first. The clock stands while the
+ * guest does: how far it has fallen back tells for how long that was.
+ */
+static int
+run_clock(char **args)
+{
+	struct sockaddr_in6 addr = {
+		.sin6_family = AF_INET6,
+		.sin6_port = htons((uint16_t)strtol(args[0], NULL, 10)),
+	};
+	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd == -1 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) == -1)
+		fail("clock");
+	for (;;) {
+		uint8_t buf[64 + sizeof(uint64_t)];
+		struct sockaddr_in6 from;
+		socklen_t from_len = sizeof(from);
+		struct timespec now;
+		ssize_t len = recvfrom(fd, buf, sizeof(buf) - sizeof(uint64_t),
+				       0, (struct sockaddr *)&from, &from_len);
+
+		if (len == -1)
+			continue;
+		(void)clock_gettime(CLOCK_MONOTONIC, &now);
+		uint64_t ns = (uint64_t)now.tv_sec * 1000000000U +
+			      (uint64_t)now.tv_nsec;
+		for (int shift = 56; shift >= 0; shift -= 8)
+			buf[len++] = (uint8_t)(ns >> shift);
+		(void)sendto(fd, buf, (size_t)len, 0, (struct sockaddr *)&from,
+			     from_len);
+	}
+}
+
 static const struct mode {
 	const char *name;
 	int arg_count;
 	int (*run)(char **args);
 } modes[] = {
-	{ "counter", 1, run_counter },
-	{ "memcheck", 2, run_memcheck },
-	{ "diskcheck", 2, run_diskcheck },
-	{ "echo", 1, run_echo },
+	{ "counter", 1, run_counter },     { "memcheck", 3, run_memcheck },
+	{ "diskcheck", 2, run_diskcheck }, { "echo", 1, run_echo },
+	{ "clock", 1, run_clock },
 };
 
 int
