@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/command.h"
+#include "base/daemon.h"
 #include "base/err.h"
 #include "base/fdlimit.h"
 #include "base/log.h"
@@ -32,63 +32,32 @@ struct serve_options {
 	uint64_t qps, burst, in_flight;
 };
 
-struct service {
-	struct loop *loop;
-	struct controller *controller;
-	struct loop_timer *deadline;
-	bool stopping;
-};
-
-static void
-stopped(void *arg)
-{
-	struct service *service = arg;
-
-	loop_stop(service->loop);
-}
-
-static void
-on_signal(int signo, void *arg)
-{
-	struct service *service = arg;
-
-	if (service->stopping) {
-		loop_stop(service->loop);
-		return;
-	}
-	service->stopping = true;
-	log_info(NULL, "stopping: %s", strsignal(signo));
-	loop_timer_start(service->deadline, STOP_US);
-	controller_stop(service->controller, stopped, service);
-}
-
-static void
-run(struct service *service)
-{
-	struct loop_signal *term, *intr;
-
-	service->deadline = loop_timer_new(service->loop, stopped, service);
-	term = loop_signal_new(service->loop, SIGTERM, on_signal, service);
-	intr = loop_signal_new(service->loop, SIGINT, on_signal, service);
-	loop_run(service->loop);
-	loop_signal_free(term);
-	loop_signal_free(intr);
-	loop_timer_free(service->deadline);
-}
-
 /* For whoever started it with a port of the kernel's choice. */
 static void
-announce(const struct controller *controller)
+announce(void *arg)
 {
+	const struct controller *controller = arg;
+
 	(void)printf("{\"port\":%" PRIu16 "}\n", controller_port(controller));
 	(void)fflush(stdout);
+}
+
+static void
+stop(void *arg, void (*done)(void *done_arg), void *done_arg)
+{
+	controller_stop(arg, done, done_arg);
 }
 
 static int
 serve(struct serve_options *options, struct err *err)
 {
-	struct service service = { .loop = NULL };
 	struct controller_options *controller = &options->controller;
+	struct daemon_config daemon = {
+		.ready = announce,
+		.stop = stop,
+		.deadline_us = STOP_US,
+	};
+	struct controller *c;
 
 	if (kube_config_load(&options->kube, NULL, &controller->config, err) ==
 	    -1)
@@ -97,35 +66,14 @@ serve(struct serve_options *options, struct err *err)
 	 * that request. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	fdlimit_raise();
-	service.loop = controller->loop = loop_new();
-	service.controller = controller_start(controller, err);
-	if (service.controller != NULL) {
-		announce(service.controller);
-		run(&service);
-		controller_free(service.controller);
+	daemon.loop = controller->loop = loop_new();
+	daemon.arg = c = controller_start(controller, err);
+	if (c != NULL) {
+		daemon_run(&daemon);
+		controller_free(c);
 	}
-	loop_free(service.loop);
-	return service.controller == NULL ? -1 : 0;
-}
-
-static int
-start_log(const struct serve_options *options, struct err *err)
-{
-	enum log_level level;
-	enum log_format format;
-
-	if (log_level_from_name(options->log_level, &level) == -1)
-		return err_set(err, ERR_INVALID,
-			       "--log-level: '%s' is none of "
-			       "debug, info, warning, error",
-			       options->log_level);
-	if (log_format_from_name(options->log_format, &format) == -1)
-		return err_set(
-			err, ERR_INVALID,
-			"--log-format: '%s' is none of auto, json, human",
-			options->log_format);
-	log_init("virt-controller", level, format);
-	return 0;
+	loop_free(daemon.loop);
+	return c == NULL ? -1 : 0;
 }
 
 static int
@@ -143,7 +91,8 @@ check(struct serve_options *options, struct err *err)
 	options->controller.qps = (unsigned)options->qps;
 	options->controller.burst = (unsigned)options->burst;
 	options->controller.in_flight = (unsigned)options->in_flight;
-	return start_log(options, err);
+	return log_start("virt-controller", options->log_level,
+			 options->log_format, err);
 }
 
 int
@@ -151,7 +100,8 @@ command_serve(int argc, char **argv)
 {
 	struct serve_options options = {
 		.controller = { .ns = CONTROLLER_NAMESPACE,
-				.launcher_image = LAUNCHER_IMAGE_DEFAULT },
+				.launcher_image = LAUNCHER_IMAGE_DEFAULT,
+				.health = { .program = "ferry-controller" } },
 		.log_level = "info",
 		.log_format = "auto",
 		.lease_s = 15,

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "controller/health.h"
+#include "http/health.h"
 
 struct controller;
 struct err;

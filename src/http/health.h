@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CONTROLLER_HEALTH_H
-#define CONTROLLER_HEALTH_H
+#ifndef HTTP_HEALTH_H
+#define HTTP_HEALTH_H
 
 /*
  * health - how the process is, for those who ask by HTTPS: /healthz, /readyz
@@ -23,6 +23,7 @@ struct health_server;
 #define HEALTH_METRICS_MAX (64UL * 1024 * 1024) /* bytes of an answer */
 
 struct health_options {
+	const char *program;            /* the name in its own certificate */
 	const char *listen;             /* "ADDR:PORT"; NULL: does not serve */
 	const char *tls_cert, *tls_key; /* files; NULL: its own */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/health.h"
+#include "http/health.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,19 +87,18 @@ read_pem(const struct health_options *options, struct tls_pki_pem *ret,
 
 /* Vouched for by nobody: its authority is forgotten at once. */
 static int
-make_pem(struct tls_pki_pem *ret, struct err *err)
+make_pem(const char *program, struct tls_pki_pem *ret, struct err *err)
 {
-	const char *names[] = { "ferry-controller", NULL };
+	const char *names[] = { program, NULL };
 	const struct tls_pki_subject subject = {
-		.common_name = "ferry-controller",
+		.common_name = program,
 		.names = names,
 		.validity = tls_pki_days(OWN_CERT_DAYS),
 		.usage = TLS_PKI_SERVER,
 	};
 	AUTO(tls_pki_pem_done) struct tls_pki_pem ca = { 0 };
 
-	if (tls_pki_make_ca("ferry-controller", &subject.validity, &ca, err) ==
-	    -1)
+	if (tls_pki_make_ca(program, &subject.validity, &ca, err) == -1)
 		return -1;
 	return tls_pki_make_cert(&ca, &subject, ret, err);
 }
@@ -115,7 +114,7 @@ make_tls(const struct health_options *options, struct tls_https **ret,
 	if (options->tls_cert != NULL || options->tls_key != NULL)
 		r = read_pem(options, &pem, err);
 	else
-		r = make_pem(&pem, err);
+		r = make_pem(options->program, &pem, err);
 	if (r == -1)
 		return -1;
 	https.cert = pem.cert;
