@@ -20,7 +20,7 @@
 #include "ctl/verb.h"
 #include "kube/obj.h"
 
-#define REQUEST_MS 15000U
+#define REQUEST_MS 10000U
 
 struct explain {
 	struct verb verb;

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/jsat.h"
+#include "base/mem.h"
+#include "base/test.h"
+#include "ctl/paragraph.h"
+#include "ctl/timeline.h"
+
+static json_t *
+parse(const char *text)
+{
+	struct err err;
+	json_t *value = js_parse(text, strlen(text), &err);
+
+	if (value == NULL)
+		fail_msg("%s", err.text);
+	return value;
+}
+
+#define VMI                                                               \
+	"{\"metadata\": {\"name\": \"vm1\", \"uid\": \"u1\", "            \
+	"\"creationTimestamp\": \"2026-11-16T10:00:00Z\"}, \"status\": "  \
+	"{\"phase\": \"Running\", \"nodeName\": \"node1\", "              \
+	"\"phaseTransitionTimestamps\": [{\"phase\": \"Running\", "       \
+	"\"phaseTransitionTimestamp\": \"2026-11-16T10:00:05Z\"}], "      \
+	"\"migrationState\": {\"migrationUid\": \"m1\", \"sourceNode\": " \
+	"\"node1\", \"targetNode\": \"node2\", \"failureCode\": "         \
+	"\"ConnectFailed\", \"failureReason\": \"no route\"}}}"
+
+#define VMIM_BEGIN                                                     \
+	"{\"metadata\": {\"name\": \"mig1\", \"uid\": \"m1\", "        \
+	"\"creationTimestamp\": \"2026-11-16T10:01:00Z\"}, \"spec\": " \
+	"{\"vmiName\": \"vm1\"}, \"status\": {"                        \
+	"\"phaseTransitionTimestamps\": [{\"phase\": \"Pending\", "    \
+	"\"phaseTransitionTimestamp\": \"2026-11-16T10:01:01Z\"}], "
+
+#define VMIM_FAILED                                                      \
+	VMIM_BEGIN "\"phase\": \"Failed\", \"conditions\": [{\"type\": " \
+		   "\"ferry.io/Failure\", \"status\": \"True\", "        \
+		   "\"reason\": \"ReportedByNode\", \"message\": "       \
+		   "\"source node reported migration failed: no "        \
+		   "route\", \"lastTransitionTime\": "                   \
+		   "\"2026-11-16T10:02:00Z\"}]}}"
+
+#define VMIM_WAITS                                                        \
+	VMIM_BEGIN "\"phase\": \"Pending\", \"conditions\": [{\"type\": " \
+		   "\"ferry.io/Waiting\", \"status\": \"True\", "         \
+		   "\"reason\": \"ResourceQuota\", \"message\": "         \
+		   "\"exceeded quota: small\", "                          \
+		   "\"lastTransitionTime\": "                             \
+		   "\"2026-11-16T10:01:02Z\"}]}}"
+
+static void
+test_a_failure_that_a_node_reported_has_the_nodes_code(void **state)
+{
+	AUTO(js_unref) json_t *vmi = parse(VMI);
+	AUTO(js_unref) json_t *vmim = parse(VMIM_FAILED);
+	struct page_facts facts = { .ns = "default", .vmi = vmi, .vmim = vmim };
+	AUTO(js_unref) json_t *page = page_json(&facts);
+	const json_t *finding = json_array_get(js_arr_at(page, "findings"), 0);
+
+	(void)state;
+	assert_int_equal(json_array_size(js_arr_at(page, "findings")), 1);
+	assert_string_equal(js_str_at(finding, "code"), "ConnectFailed");
+	assert_string_equal(js_str_at(finding, "about"), "failed");
+	assert_string_equal(js_str_at(finding, "runbook"),
+			    "docs/operations.md#no-connection");
+	assert_string_equal(
+		js_str_at(json_array_get(js_arr_at(finding, "checks"), 0),
+			  "command"),
+		"ferryctl doctor -n default mig1");
+	assert_string_equal(js_str_at(page, "migration.target"), "node2");
+}
+
+static void
+test_a_page_reads_like_a_page(void **state)
+{
+	static const char expected[] =
+		"Machine vm1: Running on node1\n"
+		"Migration mig1: Pending, node1 to node2\n"
+		"\n"
+		"What happened\n"
+		"  2026-11-16 (UTC)\n"
+		"  10:00:00  machine    created\n"
+		"  10:00:05  machine    Running\n"
+		"  10:01:00  migration  asked for\n"
+		"  10:01:01  migration  Pending\n"
+		"  10:01:02  migration  waits: ResourceQuota\n"
+		"\n"
+		"What it waits for: ResourceQuota (since "
+		"2026-11-16T10:01:02Z)\n"
+		"    exceeded quota: small\n"
+		"    A quota of the namespace has no room for the target pod, "
+		"which needs as\n"
+		"    much as the source pod while both exist.\n"
+		"  Check\n"
+		"    which quota is full\n"
+		"        kubectl describe resourcequota -n default\n"
+		"  Do\n"
+		"    raise it; the migration goes on by itself\n"
+		"        kubectl edit resourcequota -n default\n"
+		"    or stop something of the namespace\n"
+		"        kubectl get vm,pods -n default\n"
+		"    or give it up; the machine stays where it is\n"
+		"        ferryctl migrate-cancel -n default vm1\n"
+		"  More: docs/operations.md#quota\n"
+		"\n"
+		"Not seen: events: forbidden\n";
+	AUTO(js_unref) json_t *vmi = parse(VMI);
+	AUTO(js_unref) json_t *vmim = parse(VMIM_WAITS);
+	AUTO(js_unref) json_t *unseen = parse("[\"events: forbidden\"]");
+	struct page_facts facts = {
+		.ns = "default", .vmi = vmi, .vmim = vmim, .unseen = unseen
+	};
+	AUTO(js_unref) json_t *page = page_json(&facts);
+	AUTO(free_ptr) char *text = page_text(page);
+
+	(void)state;
+	assert_string_equal(text, expected);
+}
+
+static void
+test_a_machine_says_why_it_cannot_move(void **state)
+{
+	AUTO(js_unref)
+	json_t *vmi = parse(
+		"{\"metadata\": {\"name\": \"vm1\"}, \"status\": {\"phase\": "
+		"\"Running\", \"conditions\": [{\"type\": \"LiveMigratable\", "
+		"\"status\": \"False\", \"reason\": "
+		"\"DisksNotLiveMigratable\", \"message\": \"PVC x\"}]}}");
+	struct page_facts facts = { .ns = "default", .vmi = vmi };
+	AUTO(js_unref) json_t *page = page_json(&facts);
+	const json_t *finding = json_array_get(js_arr_at(page, "findings"), 0);
+
+	(void)state;
+	assert_string_equal(js_str_at(finding, "code"),
+			    "DisksNotLiveMigratable");
+	assert_string_equal(js_str_at(finding, "runbook"),
+			    "docs/operations.md#pvc-not-shared");
+}
+
+static void
+test_a_code_of_the_future_is_shown_as_it_is(void **state)
+{
+	AUTO(js_unref)
+	json_t *vmi =
+		parse("{\"metadata\": {\"name\": \"vm1\"}, \"status\": {"
+		      "\"conditions\": [{\"type\": \"LiveMigratable\", "
+		      "\"status\": \"False\", \"reason\": \"NewThing\"}]}}");
+	struct page_facts facts = { .ns = "default", .vmi = vmi };
+	AUTO(js_unref) json_t *page = page_json(&facts);
+	const json_t *finding = json_array_get(js_arr_at(page, "findings"), 0);
+
+	(void)state;
+	assert_string_equal(js_str_at(finding, "code"), "NewThing");
+	assert_null(js_at(finding, "runbook"));
+}
+
+static void
+test_a_machine_that_is_gone_or_fine_is_said_to_be(void **state)
+{
+	AUTO(js_unref) json_t *vmim = parse(VMIM_FAILED);
+	AUTO(js_unref)
+	json_t *vm = parse("{\"metadata\": {\"name\": \"vm1\"}, \"status\": "
+			   "{\"printableStatus\": \"Stopped\"}}");
+	struct page_facts gone = { .ns = "default", .vmim = vmim };
+	struct page_facts stopped = { .ns = "default", .vm = vm };
+	AUTO(js_unref) json_t *page = page_json(&gone);
+	AUTO(js_unref) json_t *other = page_json(&stopped);
+	AUTO(free_ptr) char *text = page_text(page);
+	AUTO(free_ptr) char *fine = page_text(other);
+
+	(void)state;
+	assert_non_null(strstr(text, "Machine vm1: is gone\n"));
+	assert_non_null(strstr(fine, "Machine vm1: Stopped\n"));
+	assert_non_null(strstr(fine, "Nothing waits, nothing has failed."));
+}
+
+static void
+test_the_migration_that_goes_on_is_chosen(void **state)
+{
+	AUTO(js_unref)
+	json_t *list = parse(
+		"[{\"metadata\": {\"name\": \"a\", \"creationTimestamp\": "
+		"\"2026-11-16T10:00:00Z\"}, \"status\": {\"phase\": "
+		"\"Running\"}}, {\"metadata\": {\"name\": \"b\", "
+		"\"creationTimestamp\": \"2026-11-16T10:05:00Z\"}, \"status\": "
+		"{\"phase\": \"Failed\"}}]");
+
+	(void)state;
+	assert_string_equal(js_str_at(page_choose(list), "metadata.name"), "a");
+	assert_null(page_choose(NULL));
+}
+
+static void
+test_a_timeline_keeps_the_newest_in_order(void **state)
+{
+	AUTO(timeline_unref) struct timeline *timeline = timeline_new();
+	AUTO(js_unref) json_t *list = NULL;
+	size_t left;
+
+	(void)state;
+	timeline_add(timeline, "2026-11-16T10:00:09Z", "event", "last");
+	timeline_add(timeline, "no time", "event", "never");
+	for (int i = 0; i < TIMELINE_SHOWN + 5; i++)
+		timeline_add(timeline, "2026-11-16T10:00:00Z", "event", "%d",
+			     i);
+	list = timeline_json(timeline, &left);
+	assert_int_equal(left, 6);
+	assert_int_equal(json_array_size(list), TIMELINE_SHOWN);
+	assert_string_equal(js_str_at(json_array_get(list, 0), "what"), "6");
+	assert_string_equal(
+		js_str_at(json_array_get(list, TIMELINE_SHOWN - 1), "what"),
+		"last");
+}
+
+static void
+test_a_timeline_knows_pods_events_and_earlier_migrations(void **state)
+{
+	AUTO(timeline_unref) struct timeline *timeline = timeline_new();
+	AUTO(js_unref)
+	json_t *pod = parse(
+		"{\"metadata\": {\"name\": \"p\", \"creationTimestamp\": "
+		"\"2026-11-16T10:00:00Z\"}, \"spec\": {\"nodeName\": "
+		"\"node2\"}, \"status\": {\"conditions\": [{\"type\": "
+		"\"PodScheduled\", \"status\": \"True\", "
+		"\"lastTransitionTime\": \"2026-11-16T10:00:01Z\"}, "
+		"{\"type\": \"Ready\", \"status\": \"False\", \"message\": "
+		"\"containers are not ready\", \"lastTransitionTime\": "
+		"\"2026-11-16T10:00:02Z\"}]}}");
+	AUTO(js_unref)
+	json_t *event = parse(
+		"{\"reason\": \"BackOff\", \"message\": \"again\", \"count\": "
+		"3, \"lastTimestamp\": \"2026-11-16T10:00:03Z\"}");
+	AUTO(js_unref)
+	json_t *earlier = parse(
+		"{\"metadata\": {\"name\": \"m0\"}, \"status\": {\"phase\": "
+		"\"Failed\", \"phaseTransitionTimestamps\": [{\"phase\": "
+		"\"Failed\", \"phaseTransitionTimestamp\": "
+		"\"2026-11-16T09:00:00Z\"}], \"conditions\": [{\"type\": "
+		"\"ferry.io/Failure\", \"status\": \"True\", \"reason\": "
+		"\"TargetPodEnded\"}]}}");
+	static const char *const expected[] = {
+		"migration m0: Failed, TargetPodEnded", "p: created",
+		"p: has a node (node2)", "p: containers are not ready",
+		"BackOff: again (3 times)"
+	};
+	AUTO(js_unref) json_t *list = NULL;
+	size_t left;
+
+	(void)state;
+	timeline_add_pod(timeline, pod);
+	timeline_add_event(timeline, event);
+	timeline_add_earlier(timeline, earlier);
+	list = timeline_json(timeline, &left);
+	assert_int_equal(json_array_size(list), 5);
+	for (size_t i = 0; i < 5; i++)
+		assert_string_equal(js_str_at(json_array_get(list, i), "what"),
+				    expected[i]);
+}
+
+static void
+test_paragraphs_break_between_words(void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNLIMITED);
+	char word[PARAGRAPH_WIDTH + 1];
+
+	(void)state;
+	memset(word, 'x', PARAGRAPH_WIDTH);
+	word[PARAGRAPH_WIDTH] = '\0';
+	paragraph_write(&out, 2, "");
+	assert_int_equal(out.len, 0);
+	paragraph_write(&out, 2, " a  b\n");
+	paragraph_write(&out, 0, word);
+	(void)buf_append(&out, "", 1);
+	assert_memory_equal(out.data, "  a b\nxxx", 9);
+	buf_done(&out);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_a_failure_that_a_node_reported_has_the_nodes_code),
+		cmocka_unit_test(test_a_page_reads_like_a_page),
+		cmocka_unit_test(test_a_machine_says_why_it_cannot_move),
+		cmocka_unit_test(test_a_code_of_the_future_is_shown_as_it_is),
+		cmocka_unit_test(
+			test_a_machine_that_is_gone_or_fine_is_said_to_be),
+		cmocka_unit_test(test_the_migration_that_goes_on_is_chosen),
+		cmocka_unit_test(test_a_timeline_keeps_the_newest_in_order),
+		cmocka_unit_test(
+			test_a_timeline_knows_pods_events_and_earlier_migrations),
+		cmocka_unit_test(test_paragraphs_break_between_words),
+	};
+
+	js_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
