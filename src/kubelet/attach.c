@@ -229,7 +229,9 @@ attach_status(const json_t *attachments)
 	const json_t *attachment;
 	size_t i;
 
-	json_array_foreach(attachments, i, attachment)(void)
-		json_array_append_new(all, status_of(attachment));
+	json_array_foreach(attachments, i, attachment)
+	{
+		(void)json_array_append_new(all, status_of(attachment));
+	}
 	return json_dumps(all, JSON_INDENT(INDENT));
 }

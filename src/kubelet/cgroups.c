@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kubelet/cgroups.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <signal.h>
@@ -24,7 +24,6 @@
 
 #define PERIOD_US 100000
 #define FILE_MAX 65536
-#define DEPTH_MAX 16 /* of groups below one that is removed */
 
 static const char *const v1_names[CGROUPS_CONTROLLER_COUNT] = {
 	[CGROUPS_CPU] = "cpu",
@@ -238,36 +237,26 @@ cgroups_kill(const struct cgroups *cgroups, const char *path)
 	(void)write_value(group, "cgroup.kill", "1", &err);
 }
 
-/* Removes what is below dir_fd, deepest first. */
-static bool
-remove_below(int dir_fd, unsigned depth)
+/* Removes what is below the group, deepest first. */
+static void
+remove_below(int group)
 {
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd == -1 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
-	bool done = true;
+	char path[64];
+	char *const paths[] = { path, NULL };
+	const FTSENT *entry;
+	FTS *tree;
 
-	if (dir == NULL) {
-		close_fd(&fd);
-		return false;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", group);
+	tree = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
+			NULL);
+	if (tree == NULL)
+		return;
+	while ((entry = fts_read(tree)) != NULL) {
+		if (entry->fts_info == FTS_DP &&
+		    entry->fts_level > FTS_ROOTLEVEL)
+			(void)rmdir(entry->fts_path);
 	}
-	while ((entry = readdir(dir)) != NULL) {
-		AUTO(close_fd) int child = -1;
-
-		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
-			continue;
-		child = openat(fd, entry->d_name,
-			       O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-		if (child == -1)
-			continue;
-		if (depth < DEPTH_MAX)
-			done = remove_below(child, depth + 1) && done;
-		if (unlinkat(fd, entry->d_name, AT_REMOVEDIR) == -1 &&
-		    errno != ENOENT)
-			done = false;
-	}
-	(void)closedir(dir);
-	return done;
+	(void)fts_close(tree);
 }
 
 static bool
@@ -284,7 +273,7 @@ remove_group(int root, const char *path)
 	    path_open_at(parent, name, O_PATH | O_DIRECTORY, 0, &group, &err) ==
 		    -1)
 		return true;
-	(void)remove_below(group, 0);
+	remove_below(group);
 	return unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT;
 }
 

@@ -264,7 +264,8 @@ check(struct settings *s, struct err *err)
 	return 0;
 }
 
-static const struct settings defaults = {
+/* What the options say; these are their defaults. */
+static struct settings s = {
 	.root_dir = SETTINGS_ROOT_DIR,
 	.run_dir = SETTINGS_RUN_DIR,
 	.image_dir = SETTINGS_IMAGE_DIR,
@@ -283,75 +284,73 @@ static const struct settings defaults = {
 	.log_format = "auto",
 };
 
+static const struct opt table[] = {
+	KUBE_FLAGS_OPTS(&s.kube),
+	{ "node-name", "NAME", "of the Node (default: the host name)", OPT_STR,
+	  &s.node_name, 0, 0 },
+	{ "node-ip", "ADDR",
+	  "of the node (default: from where the server is reached)", OPT_STR,
+	  &s.node_ip, 0, 0 },
+	{ "node-label", "KEY=VALUE", "a further label of the Node", OPT_LIST,
+	  &s.node_labels, 0, 0 },
+	{ "root-dir", "DIR", "pods and their volumes", OPT_STR, &s.root_dir, 0,
+	  0 },
+	{ "run-dir", "DIR", "what does not outlive a reboot", OPT_STR,
+	  &s.run_dir, 0, 0 },
+	{ "image-dir", "DIR", "images, by name", OPT_STR, &s.image_dir, 0, 0 },
+	{ "local-volume-dir", "DIR",
+	  "volumes of the provisioner ferry.io/local", OPT_STR, &s.local_dir, 0,
+	  0 },
+	{ "shared-volume-dir", "DIR",
+	  "volumes of ferry.io/shared, the same on all nodes "
+	  "(default: none)",
+	  OPT_STR, &s.shared_dir, 0, 0 },
+	{ "cni-conf-dir", "DIR", "configuration of the pod network", OPT_STR,
+	  &s.cni_conf_dir, 0, 0 },
+	{ "cni-bin-dir", "DIR", "network plugins", OPT_STR, &s.cni_bin_dir, 0,
+	  0 },
+	{ "crun", "PROGRAM", "the container runtime", OPT_STR, &s.crun, 0, 0 },
+	{ "cgroup-root", "PATH", "the cgroup of all pods", OPT_STR, &s.cgroup,
+	  0, 0 },
+	{ "listen", "ADDR:PORT", "for logs (default :10250)", OPT_STR,
+	  &s.listen, 0, 0 },
+	{ "tls-cert", "FILE",
+	  "certificate of the cluster's authority; without it there "
+	  "are no logs",
+	  OPT_STR, &s.tls_cert, 0, 0 },
+	{ "tls-key", "FILE", "its key", OPT_STR, &s.tls_key, 0, 0 },
+	{ "client-ca", "FILE",
+	  "authority of those who may read logs (default: the "
+	  "kubeconfig's)",
+	  OPT_STR, &s.client_ca, 0, 0 },
+	{ "max-pods", "N", "pods on this node (default 110)", OPT_U64,
+	  &s.max_pods, 1, 10000 },
+	{ "log-max", "BYTES",
+	  "of a container's log, and as much again (default 10Mi)", OPT_BYTES,
+	  &s.log_max_bytes, 0, 0 },
+	{ "lease", "TIME", "duration of the node's lease (default 40s)", OPT_MS,
+	  &s.lease_ms, MS_PER_S, 0 },
+	{ "restart-backoff", "TIME",
+	  "pause before the second restart, then doubled (default "
+	  "10s)",
+	  OPT_MS, &s.backoff_ms, 1, 0 },
+	{ "restart-backoff-max", "TIME", "no pause is longer (5m)", OPT_MS,
+	  &s.backoff_max_ms, 1, 0 },
+	{ "volume-refresh", "TIME",
+	  "how old volumes of ConfigMaps, Secrets and tokens may be "
+	  "(default 1m)",
+	  OPT_MS, &s.refresh_ms, 1, 0 },
+	{ "kvm", NULL, "a vCPU was seen to run: offer /dev/kvm to pods",
+	  OPT_FLAG, &s.kvm, 0, 0 },
+	{ "log-level", "LEVEL", "debug, info, warning or error", OPT_STR,
+	  &s.log_level, 0, 0 },
+	{ "log-format", "FORMAT", "auto, json or human", OPT_STR, &s.log_format,
+	  0, 0 },
+};
+
 int
 command_serve(int argc, char **argv)
 {
-	struct settings s = defaults;
-	const struct opt table[] = {
-		KUBE_FLAGS_OPTS(&s.kube),
-		{ "node-name", "NAME", "of the Node (default: the host name)",
-		  OPT_STR, &s.node_name, 0, 0 },
-		{ "node-ip", "ADDR",
-		  "of the node (default: from where the server is reached)",
-		  OPT_STR, &s.node_ip, 0, 0 },
-		{ "node-label", "KEY=VALUE", "a further label of the Node",
-		  OPT_LIST, &s.node_labels, 0, 0 },
-		{ "root-dir", "DIR", "pods and their volumes", OPT_STR,
-		  &s.root_dir, 0, 0 },
-		{ "run-dir", "DIR", "what does not outlive a reboot", OPT_STR,
-		  &s.run_dir, 0, 0 },
-		{ "image-dir", "DIR", "images, by name", OPT_STR, &s.image_dir,
-		  0, 0 },
-		{ "local-volume-dir", "DIR",
-		  "volumes of the provisioner ferry.io/local", OPT_STR,
-		  &s.local_dir, 0, 0 },
-		{ "shared-volume-dir", "DIR",
-		  "volumes of ferry.io/shared, the same on all nodes "
-		  "(default: none)",
-		  OPT_STR, &s.shared_dir, 0, 0 },
-		{ "cni-conf-dir", "DIR", "configuration of the pod network",
-		  OPT_STR, &s.cni_conf_dir, 0, 0 },
-		{ "cni-bin-dir", "DIR", "network plugins", OPT_STR,
-		  &s.cni_bin_dir, 0, 0 },
-		{ "crun", "PROGRAM", "the container runtime", OPT_STR, &s.crun,
-		  0, 0 },
-		{ "cgroup-root", "PATH", "the cgroup of all pods", OPT_STR,
-		  &s.cgroup, 0, 0 },
-		{ "listen", "ADDR:PORT", "for logs (default :10250)", OPT_STR,
-		  &s.listen, 0, 0 },
-		{ "tls-cert", "FILE",
-		  "certificate of the cluster's authority; without it there "
-		  "are no logs",
-		  OPT_STR, &s.tls_cert, 0, 0 },
-		{ "tls-key", "FILE", "its key", OPT_STR, &s.tls_key, 0, 0 },
-		{ "client-ca", "FILE",
-		  "authority of those who may read logs (default: the "
-		  "kubeconfig's)",
-		  OPT_STR, &s.client_ca, 0, 0 },
-		{ "max-pods", "N", "pods on this node (default 110)", OPT_U64,
-		  &s.max_pods, 1, 10000 },
-		{ "log-max", "BYTES",
-		  "of a container's log, and as much again (default 10Mi)",
-		  OPT_BYTES, &s.log_max_bytes, 0, 0 },
-		{ "lease", "TIME", "duration of the node's lease (default 40s)",
-		  OPT_MS, &s.lease_ms, MS_PER_S, 0 },
-		{ "restart-backoff", "TIME",
-		  "pause before the second restart, then doubled (default "
-		  "10s)",
-		  OPT_MS, &s.backoff_ms, 1, 0 },
-		{ "restart-backoff-max", "TIME", "no pause is longer (5m)",
-		  OPT_MS, &s.backoff_max_ms, 1, 0 },
-		{ "volume-refresh", "TIME",
-		  "how old volumes of ConfigMaps, Secrets and tokens may be "
-		  "(default 1m)",
-		  OPT_MS, &s.refresh_ms, 1, 0 },
-		{ "kvm", NULL, "a vCPU was seen to run: offer /dev/kvm to pods",
-		  OPT_FLAG, &s.kvm, 0, 0 },
-		{ "log-level", "LEVEL", "debug, info, warning or error",
-		  OPT_STR, &s.log_level, 0, 0 },
-		{ "log-format", "FORMAT", "auto, json or human", OPT_STR,
-		  &s.log_format, 0, 0 },
-	};
 	const struct opts opts = {
 		.program = "ferry-kubelet serve",
 		.summary = "Runs the pods that are bound to this node.",

@@ -214,13 +214,14 @@ explain(const struct cni_call *call, const json_t *plugin,
 
 	if (result->status > 0)
 		said = js_parse(result->out, result->out_len, &ignored);
-	if (said != NULL && *js_str_at(said, "msg") != '\0')
+	if (said != NULL && *js_str_at(said, "msg") != '\0') {
 		(void)err_set(err, ERR_INTERNAL, "%s%s%s",
 			      js_str_at(said, "msg"),
 			      *js_str_at(said, "details") == '\0' ? "" : "; ",
 			      js_str_at(said, "details"));
-	else
+	} else {
 		*err = *result->err;
+	}
 	(void)err_prefix(err, "plugin type=\"%s\" name=\"%s\" failed (%s)",
 			 js_str_at(plugin, "type"),
 			 js_str_at(call->list, "name"), call->verb);

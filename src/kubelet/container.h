@@ -44,15 +44,15 @@ struct container_run {
 
 struct container {
 	char *name;
-	bool init;
 	enum container_phase phase;
 	unsigned attempt; /* of the last start */
 	struct container_run now;
-	bool has_before;
-	struct container_run before;
-	char *image_ref; /* of the last start; NULL: none */
+	struct container_run before; /* where has_before */
+	char *image_ref;             /* of the last start; NULL: none */
 	json_t *volumes; /* {"NAME": "imageRef"} of it; NULL: none */
 	unsigned loaded; /* 1 + the attempt these two are of */
+	bool init;
+	bool has_before;
 };
 
 void container_done(struct container *container);

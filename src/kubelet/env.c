@@ -267,11 +267,18 @@ key_value(const json_t *ref, const char *plural, const json_t *have, char **ret,
 		       plural, name);
 }
 
+/* What values come from. */
+struct sources {
+	const json_t *pod, *container, *have;
+	const struct env_facts *facts;
+};
+
+/* 1: there is no value, and none is needed. */
 static int
-value_from(const json_t *pod, const json_t *container, const json_t *from,
-	   const json_t *have, const struct env_facts *facts, char **ret,
+value_from(const struct sources *sources, const json_t *from, char **ret,
 	   struct err *err)
 {
+	const json_t *have = sources->have;
 	const json_t *ref;
 
 	if ((ref = js_obj_at(from, "configMapKeyRef")) != NULL)
@@ -279,9 +286,11 @@ value_from(const json_t *pod, const json_t *container, const json_t *from,
 	if ((ref = js_obj_at(from, "secretKeyRef")) != NULL)
 		return key_value(ref, "secrets", have, ret, err);
 	if ((ref = js_obj_at(from, "fieldRef")) != NULL)
-		*ret = env_field(pod, facts, js_str_at(ref, "fieldPath"), err);
+		*ret = env_field(sources->pod, sources->facts,
+				 js_str_at(ref, "fieldPath"), err);
 	else if ((ref = js_obj_at(from, "resourceFieldRef")) != NULL)
-		*ret = env_resource(container, js_str_at(ref, "resource"),
+		*ret = env_resource(sources->container,
+				    js_str_at(ref, "resource"),
 				    js_str_at(ref, "divisor"), err);
 	else
 		return 1;
@@ -296,6 +305,9 @@ env_make(const json_t *pod, const json_t *container, const json_t *image,
 	json_t *env = json_pack(
 		"[s]", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:"
 		       "/sbin:/bin");
+	const struct sources sources = {
+		.pod = pod, .container = container, .have = have, .facts = facts
+	};
 	const char *hostname = js_str_at(pod, "spec.hostname");
 	const json_t *one;
 	size_t i;
@@ -317,8 +329,7 @@ env_make(const json_t *pod, const json_t *container, const json_t *image,
 		if (from == NULL)
 			value = env_expand(env, js_str_at(one, "value"));
 		else
-			r = value_from(pod, container, from, have, facts,
-				       &value, err);
+			r = value_from(&sources, from, &value, err);
 		if (r == -1)
 			return NULL;
 		if (r == 0)

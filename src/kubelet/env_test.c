@@ -90,10 +90,12 @@ test_the_environment_is_put_together_in_order(void **state)
 	struct err err;
 	AUTO(js_unref)
 	json_t *env = env_make(pod, container, image, have, &facts, &err);
-	AUTO(free_ptr) char *text = env == NULL ? NULL : js_text(env);
+	AUTO(free_ptr) char *text = NULL;
 
 	(void)state;
-	assert_non_null(env);
+	if (env == NULL)
+		fail_msg("%s", err.text);
+	text = js_text(env);
 	assert_non_null(strstr(text, "\"HOSTNAME=p\",\"L=lang\",\"P_k=v\","
 				     "\"P_l=w\",\"I=own\","
 				     "\"X=own-v-$(NO)-$(I)\",\"S=hush\"]"));

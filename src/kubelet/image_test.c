@@ -31,7 +31,7 @@ put(const char *escaped, const char *text)
 
 	(void)snprintf(path, sizeof(path), "%s/%s", dir, escaped);
 	assert_int_equal(mkdir(path, 0755), 0);
-	(void)strcat(path, "/image.json");
+	(void)snprintf(path, sizeof(path), "%s/%s/image.json", dir, escaped);
 	file = fopen(path, "w");
 	assert_non_null(file);
 	(void)fputs(text, file);

@@ -264,6 +264,33 @@ stream(struct logs *logs, struct http_request *req, const struct pod *pod,
 	pump(f);
 }
 
+/* The last start of a container, or the one before. */
+static void
+answer_start(struct logs *logs, struct http_request *req, const struct pod *pod,
+	     const struct container *c)
+{
+	const char *reason = pod->waiting_reason;
+
+	if (query_flag(req->query, "previous")) {
+		if (c->has_before) {
+			stream(logs, req, pod, c, c->attempt - 1);
+			return;
+		}
+		reply_text(req, 400,
+			   "previous terminated container \"%s\" in pod "
+			   "\"%s\" not found",
+			   c->name, pod->name);
+	} else if (c->phase == CONTAINER_NONE || c->phase == CONTAINER_STALE) {
+		reply_text(req, 400,
+			   "container \"%s\" in pod \"%s\" is waiting to "
+			   "start: %s",
+			   c->name, pod->name,
+			   reason == NULL ? "ContainerCreating" : reason);
+	} else {
+		stream(logs, req, pod, c, c->attempt);
+	}
+}
+
 static void
 answer_log(struct logs *logs, struct http_request *req, char *path)
 {
@@ -285,27 +312,9 @@ answer_log(struct logs *logs, struct http_request *req, char *path)
 	} else if (c == NULL) {
 		reply_text(req, 404, "container %s not found in pod %s", which,
 			   name);
-	} else if (query_flag(req->query, "previous")) {
-		container_look(c, pod->dir);
-		if (!c->has_before)
-			reply_text(req, 400,
-				   "previous terminated container \"%s\" in "
-				   "pod \"%s\" not found",
-				   which, name);
-		else
-			stream(logs, req, pod, c, c->attempt - 1);
 	} else {
 		container_look(c, pod->dir);
-		if (c->phase == CONTAINER_NONE || c->phase == CONTAINER_STALE)
-			reply_text(req, 400,
-				   "container \"%s\" in pod \"%s\" is waiting "
-				   "to start: %s",
-				   which, name,
-				   pod->waiting_reason == NULL
-					   ? "ContainerCreating"
-					   : pod->waiting_reason);
-		else
-			stream(logs, req, pod, c, c->attempt);
+		answer_start(logs, req, pod, c);
 	}
 }
 
@@ -392,13 +401,16 @@ logs_start(struct kubelet *kubelet, const struct pods *pods,
 void
 logs_free(struct logs *logs)
 {
+	struct follower *f, *next;
+
 	if (logs == NULL)
 		return;
-	while (logs->first != NULL) {
-		struct http_request *req = logs->first->req;
+	for (f = logs->first; f != NULL; f = next) {
+		struct http_request *req = f->req;
 
+		next = f->next;
 		http_on_close(req, NULL, NULL);
-		follower_free(logs->first);
+		follower_free(f);
 		http_stream_abort(req);
 	}
 	http_server_free(logs->server);

@@ -196,11 +196,20 @@ up_next(struct network_op *op)
 }
 
 static void
+forget_last(struct network_op *op)
+{
+	AUTO(free_ptr) char *path = NULL;
+	char name[16];
+
+	file_name(--op->at, name);
+	path = xasprintf("%s/%s", op->dir, name);
+	(void)unlink(path);
+}
+
+static void
 on_deleted(const struct err *err, const json_t *result, void *arg)
 {
 	struct network_op *op = arg;
-	AUTO(free_ptr) char *path = NULL;
-	char name[16];
 
 	(void)result;
 	op->call = NULL;
@@ -215,25 +224,24 @@ on_deleted(const struct err *err, const json_t *result, void *arg)
 		log_warning(NULL,
 			    "network of '%s' not taken down, ignoring: %s",
 			    op->container_id, err->text);
-	file_name(--op->at, name);
-	path = xasprintf("%s/%s", op->dir, name);
-	(void)unlink(path);
+	forget_last(op);
 	down_next(op);
 }
 
 static void
 down_next(struct network_op *op)
 {
-	const json_t *attachment;
+	const json_t *attachment = NULL;
 
-	if (op->at == 0) {
-		finish(op, NULL);
-		return;
+	while (op->at > 0) {
+		attachment = json_array_get(op->attachments, op->at - 1);
+		if (json_array_size(js_arr_at(attachment, "list.plugins")) > 0)
+			break;
+		/* A file that was damaged names no plugins. */
+		forget_last(op);
 	}
-	attachment = json_array_get(op->attachments, op->at - 1);
-	/* A file that was damaged names no plugins. */
-	if (json_array_size(js_arr_at(attachment, "list.plugins")) == 0)
-		on_deleted(NULL, NULL, op);
+	if (op->at == 0)
+		finish(op, NULL);
 	else
 		run(op, "DEL", attachment, on_deleted);
 }

@@ -254,32 +254,35 @@ make_conditions(const struct nodeinfo *info, const json_t *old)
 		{ "PIDPressure", "KubeletHasSufficientPID",
 		  "kubelet has sufficient PID available" },
 	};
+	const char *problem = info->net_problem;
+	const struct condition ready = {
+		"Ready", problem == NULL ? "True" : "False",
+		problem == NULL ? "KubeletReady" : "KubeletNotReady",
+		problem == NULL ? "kubelet is posting ready status" : problem
+	};
 	json_t *list = json_array();
 	char text[TIME_TEXT_SIZE];
 	json_t *one;
 	size_t i;
 
-	json_array_foreach(js_arr_at(old, "conditions"), i, one)(void)
-		json_array_append_new(list, json_deep_copy(one));
-	for (i = 0; i < ARRAY_LEN(pressures); i++)
-		(void)condition_set(
-			list,
-			&(struct condition){ pressures[i][0], "False",
-					     pressures[i][1], pressures[i][2] },
-			info->now_us);
-	(void)condition_set(
-		list,
-		&(struct condition){
-			"Ready", info->net_problem == NULL ? "True" : "False",
-			info->net_problem == NULL ? "KubeletReady"
-						  : "KubeletNotReady",
-			info->net_problem == NULL
-				? "kubelet is posting ready status"
-				: info->net_problem },
-		info->now_us);
-	json_array_foreach(list, i, one)(void)
-		json_object_set_new(one, "lastHeartbeatTime",
-				    json_string(time_text(info->now_us, text)));
+	json_array_foreach(js_arr_at(old, "conditions"), i, one)
+	{
+		(void)json_array_append_new(list, json_deep_copy(one));
+	}
+	for (i = 0; i < ARRAY_LEN(pressures); i++) {
+		const struct condition condition = { pressures[i][0], "False",
+						     pressures[i][1],
+						     pressures[i][2] };
+
+		(void)condition_set(list, &condition, info->now_us);
+	}
+	(void)condition_set(list, &ready, info->now_us);
+	json_array_foreach(list, i, one)
+	{
+		(void)json_object_set_new(
+			one, "lastHeartbeatTime",
+			json_string(time_text(info->now_us, text)));
+	}
 	return list;
 }
 

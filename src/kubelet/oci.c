@@ -2,7 +2,7 @@
 #include "kubelet/oci.h"
 
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -89,13 +89,16 @@ make_user(const struct oci_request *r, struct err *err)
 	const json_t *fs_group = json_object_get(
 		js_obj_at(r->pod, "spec.securityContext"), "fsGroup");
 	const char *own = js_str_at(r->image->config, "user");
-	unsigned own_uid = 0, own_gid = 0;
+	unsigned long own_uid, own_gid = 0;
+	char *rest;
 	AUTO(js_unref)
 	json_t *groups = json_deep_copy(
 		js_arr_at(r->pod, "spec.securityContext.supplementalGroups"));
 	json_int_t user;
 
-	(void)sscanf(own, "%u:%u", &own_uid, &own_gid);
+	own_uid = strtoul(own, &rest, 10);
+	if (*rest == ':')
+		own_gid = strtoul(rest + 1, NULL, 10);
 	user = uid == NULL ? (json_int_t)own_uid : json_integer_value(uid);
 	if (user == 0 && json_is_true(oci_security(r, "runAsNonRoot"))) {
 		(void)err_set(err, ERR_INVALID,

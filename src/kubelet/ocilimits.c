@@ -86,13 +86,17 @@ oci_resources(const json_t *limits, const json_t *devices, bool privileged)
 	if (memory > 0)
 		(void)json_object_set_new(all, "memory",
 					  json_pack("{s:I}", "limit", memory));
-	json_array_foreach(devices, i, device)(void) json_array_append_new(
-		rules,
-		json_pack("{s:b, s:s, s:I, s:I, s:s}", "allow", 1, "type",
-			  js_str_at(device, "type"), "major",
-			  (json_int_t)js_int_at(device, "major", 0), "minor",
-			  (json_int_t)js_int_at(device, "minor", 0), "access",
-			  "rwm"));
+	json_array_foreach(devices, i, device)
+	{
+		(void)json_array_append_new(
+			rules,
+			json_pack("{s:b, s:s, s:I, s:I, s:s}", "allow", 1,
+				  "type", js_str_at(device, "type"), "major",
+				  (json_int_t)js_int_at(device, "major", 0),
+				  "minor",
+				  (json_int_t)js_int_at(device, "minor", 0),
+				  "access", "rwm"));
+	}
 	return all;
 }
 
@@ -152,10 +156,14 @@ oci_device_lines(const json_t *devices)
 	const json_t *device;
 	size_t i;
 
-	json_array_foreach(devices, i, device)(void) json_array_append_new(
-		lines, json_sprintf("%s %d:%d rwm", js_str_at(device, "type"),
-				    (int)js_int_at(device, "major", 0),
-				    (int)js_int_at(device, "minor", 0)));
+	json_array_foreach(devices, i, device)
+	{
+		(void)json_array_append_new(
+			lines,
+			json_sprintf("%s %d:%d rwm", js_str_at(device, "type"),
+				     (int)js_int_at(device, "major", 0),
+				     (int)js_int_at(device, "minor", 0)));
+	}
 	return lines;
 }
 

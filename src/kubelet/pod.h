@@ -45,13 +45,10 @@ struct pod {
 	char *ns_dir; /* RUN/ns/UID */
 	char *cgroup;
 	json_t *object;  /* as last seen, with the status last written */
-	bool confirmed;  /* the API has it, or had it since the start */
-	bool vanished;   /* the API has it no more */
 	int64_t kill_us; /* see plan.h; 0: not going */
 
 	json_t *have; /* see podrefs.h */
 	json_t *volumes;
-	bool prepared;
 	uint64_t prepared_ms;
 	json_t *networks; /* see network.h; what is on disk */
 
@@ -62,7 +59,6 @@ struct pod {
 	int *watches;      /* of inotify; -1: none */
 	size_t count;
 
-	bool busy;
 	struct plan plan; /* the step under way, or done last */
 	struct process *process;
 	int lock_fd; /* of what is being discarded; -1: nothing */
@@ -75,10 +71,14 @@ struct pod {
 
 	char *sent; /* the last status patch that was written */
 	struct kube_call *status_call;
-	bool gone; /* nothing more to do */
 	/* Called when it has gone from node and API; frees it. */
 	void (*on_gone)(struct pod *pod, void *arg);
 	void *arg;
+	bool confirmed; /* the API has it, or had it since the start */
+	bool vanished;  /* the API has it no more */
+	bool prepared;  /* volumes are there */
+	bool busy;      /* a step is under way */
+	bool gone;      /* nothing more to do */
 };
 
 /* object is borrowed; NULL when it is none that can be run. */

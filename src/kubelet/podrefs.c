@@ -117,6 +117,7 @@ search_volumes(struct search *s)
 	{
 		const char *claim = js_str_at(volume, "persistentVolumeClaim."
 						      "claimName");
+		const json_t *bound;
 
 		want_own(s, &kube_configmaps, js_obj_at(volume, "configMap"),
 			 "name");
@@ -125,13 +126,9 @@ search_volumes(struct search *s)
 		search_projected(s, volume);
 		want(s, &kube_persistentvolumeclaims, obj_ns(s->pod), claim,
 		     false);
-		if (*claim != '\0')
-			want(s, &persistent_volumes, "",
-			     js_str_at(podrefs_get(s->have,
-						   "persistentvolumeclaims",
-						   claim),
-				       "spec.volumeName"),
-			     false);
+		bound = podrefs_get(s->have, "persistentvolumeclaims", claim);
+		want(s, &persistent_volumes, "",
+		     js_str_at(bound, "spec.volumeName"), false);
 	}
 }
 

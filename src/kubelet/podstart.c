@@ -45,8 +45,10 @@ put_hosts(const struct pod *pod, const char *ip, struct buf *text)
 	json_array_foreach(js_arr_at(pod->object, "spec.hostAliases"), i, alias)
 	{
 		(void)buf_append_str(text, js_str_at(alias, "ip"));
-		json_array_foreach(js_arr_at(alias, "hostnames"), k, name)(void)
-			buf_printf(text, "\t%s", json_string_value(name));
+		json_array_foreach(js_arr_at(alias, "hostnames"), k, name)
+		{
+			(void)buf_printf(text, "\t%s", json_string_value(name));
+		}
 		(void)buf_append_str(text, "\n");
 	}
 }
@@ -59,9 +61,11 @@ put_words(const json_t *list, const char *key, bool lines, struct buf *text)
 
 	if (json_array_size(list) > 0 && !lines)
 		(void)buf_append_str(text, key);
-	json_array_foreach(list, i, one)(void)
-		buf_printf(text, lines ? "%s %s\n" : "%.0s %s", key,
-			   json_string_value(one));
+	json_array_foreach(list, i, one)
+	{
+		(void)buf_printf(text, lines ? "%s %s\n" : "%.0s %s", key,
+				 json_string_value(one));
+	}
 	if (json_array_size(list) > 0 && !lines)
 		(void)buf_append_str(text, "\n");
 }

@@ -264,8 +264,11 @@ add_addresses(const struct podstatus_in *in, json_t *status)
 	const json_t *ip;
 	size_t i;
 
-	json_array_foreach(in->pod_ips, i, ip)(void) json_array_append_new(
-		ips, json_pack("{s:s}", "ip", json_string_value(ip)));
+	json_array_foreach(in->pod_ips, i, ip)
+	{
+		(void)json_array_append_new(
+			ips, json_pack("{s:s}", "ip", json_string_value(ip)));
+	}
 	if (json_array_size(ips) > 0) {
 		(void)json_object_set_new(
 			status, "podIP",

@@ -35,14 +35,10 @@ run_crun(struct pod *pod, const char *verb, const char *const *more,
 	const struct container *c = &pod->containers[pod->plan.index];
 	AUTO(free_ptr) char *root = xasprintf("%s/crun", s->run_dir);
 	AUTO(free_ptr) char *id = container_id(pod->uid, c->name, c->attempt);
-	const char *argv[16] = { pod->kubelet->self,
-				 "crun",
-				 s->crun,
-				 "--root",
-				 root,
-				 "--cgroup-manager="
-				 "cgroupfs",
-				 verb };
+	const char *argv[16] = {
+		pod->kubelet->self,          "crun", s->crun, "--root", root,
+		"--cgroup-manager=cgroupfs", verb
+	};
 	size_t n = 7;
 
 	for (; *more != NULL; more++)

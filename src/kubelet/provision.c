@@ -378,10 +378,14 @@ provision_start(struct kubelet *kubelet, struct provision **ret,
 void
 provision_free(struct provision *p)
 {
+	struct job *job, *next;
+
 	if (p == NULL)
 		return;
-	while (p->first != NULL)
-		job_free(p->first);
+	for (job = p->first; job != NULL; job = next) {
+		next = job->next;
+		job_free(job);
+	}
 	informer_free(p->claims);
 	informer_free(p->volumes);
 	informer_free(p->classes);

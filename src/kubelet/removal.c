@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kubelet/removal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "base/str.h"
 
 #define MOUNTS_MAX (16UL * 1024 * 1024)
-/* Deeper trees are taken apart from their top until they are not. */
-#define DEPTH_MAX 512
 
 /* Undoes the escapes of /proc/self/mountinfo, in place. */
 static void
@@ -82,54 +80,35 @@ unmount_last(const char *path, struct err *err)
 	return 0;
 }
 
+/* One entry on the way up; what is mounted cannot be removed, and is not. */
 static int
-remove_entry(int dir_fd, const char *name, dev_t device, unsigned depth,
-	     struct err *err)
+remove_entry(const FTSENT *entry, struct err *err)
 {
-	struct stat st;
-	DIR *dir;
-	const struct dirent *entry;
-	int fd, r = 0;
+	bool dir = entry->fts_info == FTS_DP;
 
-	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
-		return errno == ENOENT
-			       ? 0
-			       : err_errno(err, "cannot look at '%s'", name);
-	if (!S_ISDIR(st.st_mode))
-		return unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT
-			       ? 0
-			       : err_errno(err, "cannot remove '%s'", name);
-	if (st.st_dev != device || depth > DEPTH_MAX)
-		return err_set(err, ERR_DENIED,
-			       "'%s' is of another file system, or too deep",
-			       name);
-	fd = openat(dir_fd, name,
-		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	dir = fd == -1 ? NULL : fdopendir(fd);
-	if (dir == NULL) {
-		close_fd(&fd);
-		return err_errno(err, "cannot open '%s'", name);
+	if (entry->fts_info == FTS_D)
+		return 0;
+	if (entry->fts_info == FTS_ERR || entry->fts_info == FTS_DNR) {
+		errno = entry->fts_errno;
+		return err_errno(err, "cannot look at '%s'", entry->fts_path);
 	}
-	while (r == 0 && (entry = readdir(dir)) != NULL) {
-		if (!str_equal(entry->d_name, ".") &&
-		    !str_equal(entry->d_name, ".."))
-			r = remove_entry(fd, entry->d_name, device, depth + 1,
-					 err);
-	}
-	(void)closedir(dir);
-	if (r == 0 && unlinkat(dir_fd, name, AT_REMOVEDIR) == -1 &&
+	if (unlinkat(AT_FDCWD, entry->fts_accpath, dir ? AT_REMOVEDIR : 0) ==
+		    -1 &&
 	    errno != ENOENT)
-		r = err_errno(err, "cannot remove '%s'", name);
-	return r;
+		return err_errno(err, "cannot remove '%s'", entry->fts_path);
+	return 0;
 }
 
 int
 removal_run(const char *path, struct err *err)
 {
+	AUTO(free_ptr) char *copy = xstrdup(path);
 	AUTO(free_ptr) char *parent = NULL;
-	AUTO(close_fd) int dir_fd = -1;
+	char *const paths[] = { copy, NULL };
+	const FTSENT *entry;
 	const char *name;
 	struct stat st;
+	FTS *tree;
 	int r;
 
 	if (path_split(path, &parent, &name, err) == -1)
@@ -139,9 +118,15 @@ removal_run(const char *path, struct err *err)
 	do {
 		r = unmount_last(path, err);
 	} while (r == 0);
-	if (r == -1 || path_open_dir(parent, &dir_fd, err) == -1)
+	if (r == -1)
 		return -1;
-	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
-		return 0;
-	return remove_entry(dir_fd, name, st.st_dev, 0, err);
+	/* It goes into directories instead of naming long paths, and looks
+	 * whether it has come to where it wanted. */
+	tree = fts_open(paths, FTS_PHYSICAL | FTS_XDEV, NULL);
+	if (tree == NULL)
+		return err_errno(err, "cannot read '%s'", path);
+	for (r = 0; r == 0 && (entry = fts_read(tree)) != NULL;)
+		r = remove_entry(entry, err);
+	(void)fts_close(tree);
+	return r;
 }
