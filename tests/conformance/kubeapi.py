@@ -161,7 +161,8 @@ class Api:
             try:
                 response = self.start(method, path, body, headers)
                 return Answer(response, response.read())
-            except (http.client.RemoteDisconnected, ConnectionError):
+            except (http.client.RemoteDisconnected, ConnectionError,
+                    ssl.SSLEOFError):
                 self.close()
                 if attempt == 2:
                     raise

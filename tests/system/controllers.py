@@ -31,6 +31,7 @@ USER = f"system:serviceaccount:{NAMESPACE}:kubevirt-controller"
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/" \
         "virt-controller"
 STOP_DEADLINE = 60
+RESCUE_SECONDS = 5  # for those that live to take the lease
 LOG_SHOWN = 20000  # bytes, of each, where a test fails
 # So slow a machine that it loses the lead of these times has no tests.
 PATIENT = ("--leader-lease-seconds", "60", "--leader-renew-seconds", "40",
@@ -50,6 +51,7 @@ class Controller:
         self.log_path = os.path.join(directory, f"{name}.log")
         self.popen = None
         self.port = 0
+        self.ended = False  # by kill() or stop()
         self.start()
 
     def start(self):
@@ -58,6 +60,7 @@ class Controller:
             self.popen = subprocess.Popen(
                 self.command, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=log)
+        self.ended = False
         line = self.popen.stdout.readline()
         assert line, f"{self.name} did not start:\n{self.log()}"
         self.port = json.loads(line)["port"]
@@ -70,14 +73,22 @@ class Controller:
     def runs(self):
         return self.popen.poll() is None
 
+    def has_crashed(self):
+        """It has ended though nobody wanted it to."""
+        return not self.runs() and not self.ended
+
     def kill(self):
         """As a crash would; kill -9."""
+        assert not self.has_crashed(), \
+            f"{self.name} ended with {self.popen.returncode}:\n{self.log()}"
+        self.ended = True
         self.popen.kill()
         self.popen.wait(STOP_DEADLINE)
         self.popen.stdout.close()
 
     def stop(self):
         """As an operator would; its exit status."""
+        self.ended = True
         self.popen.send_signal(signal.SIGTERM)
         code = self.popen.wait(STOP_DEADLINE)
         self.popen.stdout.close()
@@ -180,6 +191,13 @@ class Controllers:
     def free_lease(self):
         """The lease of one that was killed is over, without waiting."""
         self.api.patch(LEASE, {"spec": {"holderIdentity": ""}})
+
+    def rescue(self):
+        """Somebody leads, also when one that died wrote its name last."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                return self.leader(RESCUE_SECONDS)
+            self.free_lease()
 
     def logs(self):
         return "\n".join(f"--- {c.name}\n{c.log()[-LOG_SHOWN:]}"

@@ -38,6 +38,22 @@ def is_final(migration):
     return phase_of(migration) in FINAL
 
 
+def describe(obj):
+    """In a line what a person needs to know of a pod or migration."""
+    words = [phase_of(obj) or "new"]
+    if "containers" in obj["spec"]:
+        words = [obj["metadata"]["name"], *words,
+                 f"on {obj['spec'].get('nodeName')}",
+                 f"for {migration_uid(obj) or 'itself'}"]
+    else:
+        words += [f"of {obj['spec']['vmiName']}", obj["metadata"]["uid"]]
+        words += [f"{c['type']}={c['status']}: {c.get('reason')}"
+                  for c in status(obj).get("conditions", [])]
+    if "deletionTimestamp" in obj["metadata"]:
+        words.append("deleted")
+    return " ".join(words)
+
+
 class Snapshot:
     """Machines, migrations and pods of a namespace at one moment."""
 
@@ -112,9 +128,7 @@ class Snapshot:
 
     def unsettled(self):
         """What remains to be done; nothing when all has come to its end."""
-        found = [f"{key_of(m)} is {phase_of(m) or 'new'}"
-                 + (", deleted" * ("deletionTimestamp" in m["metadata"]))
-                 for m in self.migrations
+        found = [f"{key_of(m)} is {describe(m)}" for m in self.migrations
                  if not is_final(m) or "deletionTimestamp" in m["metadata"]]
         for key, machine in self.machines.items():
             pods = [p for p in self.pods if p["metadata"]["labels"].get(
@@ -123,14 +137,14 @@ class Snapshot:
             if status(machine).get("phase") == "Running" and \
                     places != [status(machine).get("nodeName")]:
                 found.append(f"{key} is on {status(machine).get('nodeName')}, "
-                             f"its pods are on {places}")
+                             f"its pods are {list(map(describe, pods))}")
             if len([m for m in self.migrations if is_final(m)
                     and m["spec"]["vmiName"] == machine["metadata"]["name"]]
                    ) > FINALS_KEPT:
                 found.append(f"{key} has more than {FINALS_KEPT} ended "
                              "migrations")
         uids = {m["metadata"]["uid"] for m in self.machines.values()}
-        found += [f"pod {key_of(p)} is of no machine" for p in self.pods
+        found += [f"{describe(p)} is of no machine" for p in self.pods
                   if p["metadata"]["labels"].get("kubevirt.io/created-by")
                   not in uids]
         return found
@@ -182,6 +196,12 @@ class Chronicle:
         if len(set(stamped)) != len(stamped) or \
                 sorted(stamped, key=ORDER.index) != stamped:
             self.wrong.append(f"{name} has the timestamps of {stamped}")
+
+    def summary(self):
+        """How many migrations came how far, by their last phase."""
+        with self.lock:
+            return dict(collections.Counter(
+                phases[-1] for phases in self.phases.values()))
 
     def take_wrong(self):
         """What was found since the last time."""

@@ -286,6 +286,8 @@ class Played:
                     self.pods_of[of].add(key)
                 elif of:
                     self.pods_of[of].discard(key)
+                if of in self.objects["machines"]:
+                    self._look("machines", of)
             else:
                 for pod in self.pods_of[key]:
                     self._look("pods", pod)
@@ -311,10 +313,11 @@ class Played:
             self.changed.notify_all()
 
     def _look_all(self, machine=None):
-        for key in [machine] if machine else list(self.objects["machines"]):
-            self._look("machines", key)
-            for pod in self.pods_of[key]:
-                self._look("pods", pod)
+        for kind, known in self.objects.items():
+            for key, obj in known.items():
+                if machine in (None, key if kind == "machines" else
+                               machine_key(obj)):
+                    self._look(kind, key)
 
     def _next(self):
         """The next key that no other worker has in hand; None at the end."""

@@ -166,6 +166,17 @@ def _boot(machine, _world):
         **booted_status(status(machine).get("conditions", []))}}
 
 
+def _crash_due(machine, world):
+    """All pods that it may be in have ended."""
+    arrived = state(machine).get("migrationUid", "") \
+        if _at(machine) == _target(machine) else ""
+    pods = [p for p in world.pods(key_of(machine)).values()
+            if _pod_node(p) == _at(machine)
+            and migration_uid(p) in ("", arrived)]
+    return status(machine).get("phase") == "Running" and pods != [] and \
+        all(status(p).get("phase") in FINAL for p in pods)
+
+
 def _halt_due(machine, _world):
     return _is_leaving(machine) and status(machine).get("phase") in (
         "Running", "Scheduled")
@@ -258,6 +269,9 @@ MACHINE_STEPS = (
     # It was told to go, and has shut down.
     Step("halt", _at, _halt_due, lambda *_: {"status": {
         "phase": "Succeeded"}}),
+    # It has ended without having been told to.
+    Step("crash", _at, _crash_due, lambda *_: {"status": {
+        "phase": "Failed"}}),
     # The source has stopped the transfer because it was asked to.
     Step("abort", _source, _abort_due,
          lambda *_: _failed(ABORTED, abortStatus="Succeeded")),

@@ -13,10 +13,10 @@ import played_objects as objects
 from controllers import Controllers
 from faults import QUICK
 from invariants import Chronicle, Limits, Snapshot, is_final
-from kubeapi import wait_for
+from kubeapi import has_vanished, wait_for
 from played import Played
-from played_objects import VMIMS, key_of, namespaced
-from played_steps import MACHINE_STEPS, status
+from played_objects import VMIMS, VMIS, key_of, namespaced
+from played_steps import MACHINE_STEPS, state, status
 
 NODES = ("node-a", "node-b", "node-c", "node-d")
 MACHINES = 8
@@ -27,7 +27,7 @@ POLICY = "/apis/migrations.kubevirt.io/v1alpha1/migrationpolicies"
 KUBEVIRT = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
 # Where a node may be slow: whatever is not tidying up.
 SLOW = [s.name for s in MACHINE_STEPS if s.name not in (
-    "boot", "halt", "clean")] + ["run", "remove", "end"]
+    "boot", "halt", "crash", "clean")] + ["run", "remove", "end"]
 TIMEOUTS = ("kubevirt.io/migrationPendingPodTimeoutSeconds",
             "kubevirt.io/migrationUnschedulablePodTimeoutSeconds",
             "ferry.io/migrationScheduledTimeoutSeconds",
@@ -44,6 +44,7 @@ class Play:
         self.cluster, self.namespace = cluster, namespace
         self.api = cluster.api()
         self.story = []
+        self.killed = set()  # machines that need not run any more
         self.limits = Limits()
         self.played = Played(cluster, *NODES)
         self.machines = [self.played.place(namespace, f"vm{i}",
@@ -67,7 +68,9 @@ class Play:
         return self.check()
 
     def check(self):
-        return Snapshot(self.api, self.namespace).wrong(self.limits) + \
+        crashed = [f"{c.name} ended with {c.popen.returncode}"
+                   for c in self.controllers.all if c.has_crashed()]
+        return crashed + Snapshot(self.api, self.namespace).wrong(self.limits) + \
             self.chronicle.take_wrong()
 
     def migrate(self):
@@ -94,18 +97,54 @@ class Play:
     def target_dies(self):
         """A pod that a machine is not in comes to its end, or is gone."""
         machine = self.dice.choice(self.machines)
-        here = status(self.played.machine(machine)).get("nodeName")
+        here = status(self.played.machine(machine) or {}).get("nodeName")
         pods = [key for key, pod in self.played.pods(machine).items()
                 if pod["spec"].get("nodeName") not in (None, here)
                 and status(pod).get("phase") == "Running"]
         if not pods or here is None:
             return None
+        # While it is sent, it may arrive at this very moment.
+        if state(self.played.machine(machine) or {}).get("startTimestamp"):
+            self.killed.add(machine)
         way = self.dice.choice(("Failed", "Succeeded", "gone"))
         if way == "gone":
             self.played.take_pod(pods[0])
         else:
             self.played.end_pod(pods[0], way)
         return f"{pods[0]} {way}"
+
+    def machine_dies(self):
+        """The pod that a machine is in comes to its end."""
+        machine = self.dice.choice(self.machines)
+        here = status(self.played.machine(machine) or {}).get("nodeName")
+        pods = [key for key, pod in self.played.pods(machine).items()
+                if pod["spec"].get("nodeName") == here
+                and status(pod).get("phase") == "Running"]
+        if not pods:
+            return None
+        self.killed.add(machine)
+        self.played.end_pod(pods[0])
+        return pods[0]
+
+    def machine_is_deleted(self):
+        machine = self.dice.choice(self.machines)
+        self.killed.add(machine)
+        self.api.request("DELETE", namespaced(VMIS, *machine.split("/")))
+        return machine
+
+    def node_is_lost(self):
+        """With all that runs there; another one gets its name."""
+        node = self.dice.choice(NODES)
+        self.killed |= {m for m in self.machines
+                        if status(self.played.machine(m) or {}).get(
+                            "nodeName") == node}
+        # On its way to another node a machine may be in either.
+        self.killed |= {m for m in self.machines if node in (
+            state(self.played.machine(m) or {}).get("targetNode"),
+            state(self.played.machine(m) or {}).get("sourceNode"))}
+        self.played.remove_node(node)
+        self.played.add_node(node)
+        return node
 
     def transfer_fails(self):
         machine = self.dice.choice(self.machines)
@@ -171,6 +210,7 @@ class Play:
             return None
         chosen = self.dice.choice(running)
         chosen.kill()
+        chosen.faults.reset_all()
         if self.controllers.holder() == chosen.name:
             self.controllers.free_lease()
         return chosen.name
@@ -232,6 +272,7 @@ class Play:
         self.story.append("everything heals")
         self.server_recovers()
         self.controller_starts()
+        self.controllers.rescue()
         self.api.request("DELETE", f"/api/v1/namespaces/{self.namespace}"
                          "/resourcequotas/q")
         for node in NODES:
@@ -246,9 +287,26 @@ class Play:
             wait_for("rest", rests, QUIET_DEADLINE)
         except TimeoutError:
             wrong += self.unsettled()
-        lost = [m for m in self.machines if status(
-            self.played.machine(m) or {}).get("phase") != "Running"]
-        return wrong + [f"{m} does not run any more" for m in lost]
+        lost = [m for m in self.machines if not self.runs(m)]
+        for machine in lost:
+            self.replace(machine)
+        wrong += [f"{m} does not run any more" for m in lost
+                  if m not in self.killed]
+        self.killed.clear()
+        return wrong
+
+    def runs(self, machine):
+        return status(self.played.machine(machine) or {}).get("phase") == \
+            "Running"
+
+    def replace(self, machine):
+        """Another machine of the same name in its place."""
+        namespace, name = machine.split("/")
+        path = namespaced(VMIS, namespace, name)
+        self.api.request("DELETE", path)
+        wait_for(f"{machine} to go", lambda: has_vanished(self.api, path),
+                 QUIET_DEADLINE)
+        self.played.start(namespace, name)
 
     def unsettled(self):
         return Snapshot(self.api, self.namespace).unsettled()
@@ -261,13 +319,12 @@ class Play:
             if not is_final(m) and "deletionTimestamp" not in m["metadata"])
 
     def apply(self, path, obj):
-        """Creates the object, or puts it in the place of what is there."""
+        """Creates the object, or makes what is there say the same."""
         made = self.api.request("POST", path, obj)
         if made.code == 409:
-            here = f"{path}/{obj['metadata']['name']}"
-            version = self.api.get(here)["metadata"]["resourceVersion"]
-            self.api.put(here, {**obj, "metadata": {
-                **obj["metadata"], "resourceVersion": version}})
+            self.api.patch(f"{path}/{obj['metadata']['name']}", {
+                "metadata": {"annotations": obj["metadata"].get(
+                    "annotations", {})}, "spec": obj["spec"]})
         else:
             assert made.code == 201, made
 
@@ -289,6 +346,9 @@ ACTIONS = (
     (4, Play.cancel),
     (3, Play.target_dies),
     (2, Play.transfer_fails),
+    (0.5, Play.machine_dies),
+    (0.5, Play.machine_is_deleted),
+    (0.3, Play.node_is_lost),
     (1, Play.node_falls_silent),
     (2, Play.node_comes_back),
     (3, Play.node_slows),

@@ -14,6 +14,7 @@ from faults_seen import is_write
 from journeys import EVENTS_OF_TROUBLE, Journey
 from kubeapi import wait_for
 from played import Played
+from played_objects import PODS, VMIMS, VMIS, namespaced
 
 KUBEVIRT = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
 MANY = 1000
@@ -159,3 +160,24 @@ def test_a_server_that_is_ill_most_of_the_time(controllers, played, faults,
     faults.heal()
     for journey in journeys:
         journey.check_success(3, EVENTS_OF_TROUBLE)
+
+
+@pytest.mark.parametrize("step", ["run", "prepare", "arrive"])
+def test_a_machine_that_vanishes_takes_its_migrations_along(
+        controllers, played, namespace, step):
+    machines = start(played, namespace, [f"gone-{step}-{i}"
+                                         for i in range(4)])
+    for machine in machines:
+        played.hold(step, machine)
+    journeys = [migrate(controllers, played, m, 1) for m in machines]
+    for machine in machines:
+        played.wait_due(step, machine)
+        played.api.delete(namespaced(VMIS, *machine.split("/")))
+    for journey in journeys:
+        # Another one, which never gets to know its machine.
+        played.migrate(journey.machine)
+        journey.end_canceled()
+    wait_for("no pod and no migration", lambda: not any(
+        played.api.get(namespaced(kind, namespace))["items"]
+        for kind in (PODS, VMIMS)))
+    assert not controllers.all[0].has_crashed()

@@ -199,10 +199,9 @@ park(struct run *run, const struct facts *f, const struct decision *d)
 {
 	struct migrations *m = run->all;
 	bool inbound = d->wants == SLOT_TARGET_FULL;
-	const struct parked parked = {
+	struct parked parked = {
 		.key = run->key,
 		.uid = run->uid,
-		.node = inbound ? f->target_pod->node : f->vmi->node,
 		.priority = rank_priority(f),
 		.created_us = f->vmim->meta.created_us,
 	};
@@ -212,6 +211,8 @@ park(struct run *run, const struct facts *f, const struct decision *d)
 		parking_drop(m->inbound, run->key);
 		return;
 	}
+	/* Who waits for a slot has a machine, and for a node's a pod. */
+	parked.node = inbound ? f->target_pod->node : f->vmi->node;
 	parking_put(inbound ? m->inbound : m->outbound, &parked);
 	parking_drop(inbound ? m->outbound : m->inbound, run->key);
 }
