@@ -140,12 +140,11 @@ volfiles_add_object(struct volfiles *files, const json_t *object,
 
 	if (object == NULL)
 		return 0;
-	if (json_array_size(items) == 0)
-		return add_all(files, object, "data", mode, err) == -1 ||
-				       add_all(files, object, "binaryData",
-					       mode, err) == -1
-			       ? -1
-			       : 0;
+	if (json_array_size(items) == 0) {
+		if (add_all(files, object, "data", mode, err) == -1)
+			return -1;
+		return add_all(files, object, "binaryData", mode, err);
+	}
 	json_array_foreach(items, i, item)
 	{
 		mode_t own = (mode_t)js_int_at(item, "mode", mode);
