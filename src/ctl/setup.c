@@ -368,8 +368,9 @@ const struct setup_step setup_steps[] = {
 	{ "networks", network },
 	{ "API server", start_cluster },
 	{ "credentials", make_credentials },
-	{ "objects", apply_objects },
+	/* Before objects, which are admitted by it where it was once. */
 	{ "admission and subresources", start_api },
+	{ "objects", apply_objects },
 	{ "controllers", start_controller },
 	{ "what machines this computer can run", setup_probe },
 	{ "images", setup_images },

@@ -269,6 +269,13 @@ vmi_changed(const struct cache_object *object, void *arg)
 	queue_machine(arg, object->ns, object->name, false);
 }
 
+/* Migrations of a machine go with it, those that ended too. */
+static void
+vmi_deleted(const struct cache_object *object, void *arg)
+{
+	queue_machine(arg, object->ns, object->name, true);
+}
+
 static void
 vmi_updated(const struct cache_object *old, const struct cache_object *object,
 	    void *arg)
@@ -399,7 +406,7 @@ subscribe(struct migrations *m)
 		    .updated = vmim_updated,
 		    .deleted = vmim_deleted } },
 		{ WORLD_VMIS,
-		  { .updated = vmi_updated, .deleted = vmi_changed } },
+		  { .updated = vmi_updated, .deleted = vmi_deleted } },
 		{ WORLD_PODS,
 		  { .added = pod_changed,
 		    .updated = pod_updated,
