@@ -376,6 +376,20 @@ socket_path(const struct launcher *launcher, int channel)
 	return xasprintf("%s/%s-%d-source.sock", dir, uid, channel);
 }
 
+/*
+ * What nobody has changed is not set: QEMU then stops a guest for 300 ms. As in
+ * KubeVirt, where the default of 900 ms, which is shown, has no effect, and
+ * where it takes a feature gate to have another.
+ */
+static uint64_t
+max_downtime_ms(const struct migration_config *config)
+{
+	if (config->max_downtime_ms <= 0 ||
+	    config->max_downtime_ms == CONFIG_MAX_DOWNTIME_MS)
+		return 0;
+	return (uint64_t)config->max_downtime_ms;
+}
+
 static void
 depart(struct launcher *launcher, const struct departure *d)
 {
@@ -418,9 +432,7 @@ depart(struct launcher *launcher, const struct departure *d)
 			.post_copy = post_copy,
 			.disruption = config->allow_workload_disruption,
 		},
-		.max_downtime_ms = config->max_downtime_ms > 0
-					   ? (uint64_t)config->max_downtime_ms
-					   : 0,
+		.max_downtime_ms = max_downtime_ms(config),
 		.changed = source_changed,
 		.ctx = launcher,
 	};
