@@ -25,8 +25,11 @@
 #define ANY_IPV4 "0.0.0.0"
 #define ANY_IPV6 "::"
 
-/* Connections for memory, as KubeVirt has it. */
-#define PARALLEL 8
+/* Connections for memory, at most: as KubeVirt has it. */
+#define PARALLEL_MAX 8
+/* Each keeps a thread of QEMU and one of the proxy busy. With more of them than
+ * a node has CPUs for, guests stand still two to three times as long. */
+#define CPUS_PER_CONNECTION 2
 
 static const json_t *
 configuration(const struct machine *m)
@@ -186,11 +189,17 @@ static uint32_t
 parallel(const struct machine *m)
 {
 	const struct vmi *vmi = machine_vmi(m);
+	long cpus;
 
 	if (vmi->cpu_limited || vmi->dedicated_cpus ||
 	    js_bool_at(configuration(m), "allowPostCopy", false))
 		return 0;
-	return PARALLEL;
+	cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	if (cpus < 2 * CPUS_PER_CONNECTION)
+		return 0;
+	return cpus < PARALLEL_MAX * CPUS_PER_CONNECTION
+		       ? (uint32_t)cpus / CPUS_PER_CONNECTION
+		       : PARALLEL_MAX;
 }
 
 static void
