@@ -2,11 +2,13 @@
 
 /* The command `serve`. */
 
+#include <inttypes.h>
 #include <signal.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "base/array.h"
 #include "base/command.h"
+#include "base/daemon.h"
 #include "base/err.h"
 #include "base/fdlimit.h"
 #include "base/log.h"
@@ -22,29 +24,31 @@ struct serve_options {
 	const char *log_level, *log_format;
 };
 
+/* For whoever started it with a port of the kernel's choice. */
 static void
-on_signal(int signo, void *arg)
+announce(void *arg)
 {
-	log_info(NULL, "stopping: %s", strsignal(signo));
-	loop_stop(arg);
+	const struct handler *h = arg;
+
+	(void)printf("{\"port\":%" PRIu16 "}\n", handler_port(h));
+	(void)fflush(stdout);
+	log_info(NULL, "handling the machines of node %s",
+		 handler_options(h)->node);
 }
 
+/* There is nothing to finish: whatever runs goes on without it. */
 static void
-run(struct loop *loop)
+stop(void *arg, void (*done)(void *done_arg), void *done_arg)
 {
-	struct loop_signal *term, *intr;
-
-	term = loop_signal_new(loop, SIGTERM, on_signal, loop);
-	intr = loop_signal_new(loop, SIGINT, on_signal, loop);
-	loop_run(loop);
-	loop_signal_free(term);
-	loop_signal_free(intr);
+	(void)arg;
+	done(done_arg);
 }
 
 static int
 serve(struct serve_options *options, struct err *err)
 {
 	struct handler_options *handler = &options->handler;
+	struct daemon_config daemon = { .ready = announce, .stop = stop };
 	struct handler *h;
 
 	if (kube_config_load(&options->kube, NULL, &handler->config, err) == -1)
@@ -53,15 +57,13 @@ serve(struct serve_options *options, struct err *err)
 	 * request. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	fdlimit_raise();
-	handler->loop = loop_new();
-	h = handler_start(handler, err);
+	daemon.loop = handler->loop = loop_new();
+	daemon.arg = h = handler_start(handler, err);
 	if (h != NULL) {
-		log_info(NULL, "handling the machines of node %s",
-			 handler->node);
-		run(handler->loop);
+		daemon_run(&daemon);
 		handler_free(h);
 	}
-	loop_free(handler->loop);
+	loop_free(daemon.loop);
 	return h == NULL ? -1 : 0;
 }
 
@@ -72,7 +74,8 @@ command_serve(int argc, char **argv)
 		.handler = { .kubelet_root = "/var/lib/kubelet",
 			     .proxy_control = "/run/ferry/proxy.sock",
 			     .host_dir = "/var/lib/ferry/host",
-			     .ns = "kubevirt" },
+			     .ns = "kubevirt",
+			     .health = { .program = "ferry-handler" } },
 		.log_level = "info",
 		.log_format = "auto",
 	};
@@ -101,6 +104,15 @@ command_serve(int argc, char **argv)
 		  OPT_STR, &handler->ns, 0, 0 },
 		{ "dnsmasq", "PATH", "the DHCP server of machines", OPT_STR,
 		  &handler->dnsmasq, 0, 0 },
+		{ "listen", "ADDR:PORT",
+		  "serve /healthz, /readyz and /metrics there by HTTPS; port 0 "
+		  "leaves it to the kernel (default: do not)",
+		  OPT_STR, &handler->health.listen, 0, 0 },
+		{ "tls-cert", "FILE",
+		  "certificate for --listen (default: one of its own)", OPT_STR,
+		  &handler->health.tls_cert, 0, 0 },
+		{ "tls-key", "FILE", "its key", OPT_STR,
+		  &handler->health.tls_key, 0, 0 },
 		{ "log-level", "LEVEL", "debug, info, warning or error",
 		  OPT_STR, &options.log_level, 0, 0 },
 		{ "log-format", "FORMAT", "auto, json or human", OPT_STR,

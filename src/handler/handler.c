@@ -8,6 +8,8 @@
 #include "api/names.h"
 #include "api/pod.h"
 #include "api/vmi.h"
+#include "base/array.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -16,12 +18,14 @@
 #include "base/str.h"
 #include "handler/host.h"
 #include "handler/machine.h"
+#include "handler/meter.h"
 #include "handler/nodelabels.h"
 #include "handler/proxyctl.h"
 #include "kube/client.h"
 #include "kube/events.h"
 #include "kube/informer.h"
 #include "kube/worker.h"
+#include "meta/time.h"
 #include "version.h"
 
 #define PARALLEL 32 /* machines that are looked at side by side */
@@ -49,6 +53,8 @@ struct handler {
 	struct informer *informers[SOURCE_COUNT];
 	struct worker *worker;
 	struct map machines; /* by key */
+	struct meter meter;
+	struct health_server *health; /* NULL: does not serve */
 };
 
 const struct handler_options *
@@ -73,6 +79,18 @@ struct proxyctl *
 handler_proxy(const struct handler *h)
 {
 	return h->proxy;
+}
+
+struct meter *
+handler_meter(struct handler *h)
+{
+	return &h->meter;
+}
+
+uint16_t
+handler_port(const struct handler *h)
+{
+	return h->health == NULL ? 0 : health_server_port(h->health);
 }
 
 const struct host *
@@ -386,6 +404,53 @@ follow_pods(struct handler *h)
 	return informer;
 }
 
+static bool
+is_ready(void *arg)
+{
+	return handler_is_ready(arg);
+}
+
+static int
+write_metrics(struct buf *buf, void *arg)
+{
+	const struct handler *h = arg;
+	AUTO(free_ptr)
+	struct meter_machine *machines =
+		xcalloc(h->machines.count + 1, sizeof(*machines));
+	const struct prom_single singles[] = {
+		{ "ferry_handler_ready", "gauge",
+		  "1 when all machines have been seen and ferry-proxy answers.",
+		  handler_is_ready(h) ? 1 : 0 },
+		{ "ferry_handler_proxy_up", "gauge",
+		  "1 when ferry-proxy answers.",
+		  proxyctl_is_up(h->proxy) ? 1 : 0 },
+	};
+	struct map_node *node = NULL;
+	size_t count = 0;
+
+	while ((node = map_next(&h->machines, node)) != NULL)
+		machines[count++] =
+			machine_measured(MAP_ENTRY(node, struct machine, node));
+	if (prom_write_singles(buf, singles, ARRAY_LEN(singles)) == -1 ||
+	    meter_write(&h->meter, h->options.node, machines, count, buf) == -1)
+		return -1;
+	return buf_append_str(buf, proxyctl_metrics(h->proxy));
+}
+
+static int
+listen_for_scrapes(struct handler *h, struct err *err)
+{
+	const struct health_hooks hooks = { .ready = is_ready,
+					    .metrics = write_metrics,
+					    .arg = h };
+
+	if (h->options.health.listen == NULL)
+		return 0;
+	h->health = health_server_new(h->options.loop, &h->options.health,
+				      &hooks, err);
+	return h->health == NULL ? -1 : 0;
+}
+
 static void
 start(struct handler *h)
 {
@@ -436,6 +501,12 @@ handler_start(const struct handler_options *options, struct err *err)
 	h = xmalloc0(sizeof(*h));
 	h->options = *options;
 	h->host = host;
+	h->meter.since_us = time_now_us();
+	if (listen_for_scrapes(h, err) == -1) {
+		host_free(host);
+		free(h);
+		return NULL;
+	}
 	start(h);
 	return h;
 }
@@ -447,6 +518,7 @@ handler_free(struct handler *h)
 
 	if (h == NULL)
 		return;
+	health_server_free(h->health);
 	nodelabels_free(h->labels);
 	for (size_t i = 0; i < SOURCE_COUNT; i++)
 		informer_stop(h->informers[i]);

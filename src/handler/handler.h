@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/js.h"
+#include "http/health.h"
 
 struct cache_object;
 struct err;
@@ -27,6 +28,7 @@ struct host;
 struct kube_client;
 struct kube_config;
 struct loop;
+struct meter;
 struct pod;
 struct proxyctl;
 struct vmi;
@@ -41,9 +43,11 @@ struct handler_options {
 	const char *address;       /* for migrations; NULL: the proxy's */
 	const char *ns;            /* of the KubeVirt object */
 	const char *dnsmasq;       /* program; NULL: the usual one */
+	struct health_options health;
 };
 
-/* Nothing of the options is copied. NULL when host_dir cannot be used. */
+/* Nothing of the options is copied. NULL when host_dir cannot be used, or
+ * nothing can be served where it should be. */
 struct handler *handler_start(const struct handler_options *options,
 			      struct err *err);
 /* What runs goes on without it. NULL is fine. */
@@ -51,6 +55,8 @@ void handler_free(struct handler *handler);
 /* All that it follows has been listed. */
 bool handler_is_ready(const struct handler *handler);
 size_t handler_machines(const struct handler *handler);
+/* Of what it serves; 0 for nothing. */
+uint16_t handler_port(const struct handler *handler);
 
 /* For machine.c and steps.c. */
 
@@ -64,6 +70,7 @@ const struct handler_options *handler_options(const struct handler *handler);
 struct kube_client *handler_client(const struct handler *handler);
 struct events *handler_events(const struct handler *handler);
 struct proxyctl *handler_proxy(const struct handler *handler);
+struct meter *handler_meter(struct handler *handler);
 const struct host *handler_host(const struct handler *handler);
 /* NULL: neither runs here nor is received here, as far as one can see. */
 const struct seen_vmi *handler_vmi(const struct handler *handler,

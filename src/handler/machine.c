@@ -17,6 +17,7 @@
 #include "handler/handler.h"
 #include "handler/host.h"
 #include "handler/link.h"
+#include "handler/meter.h"
 #include "kube/events.h"
 #include "kube/obj.h"
 #include "meta/time.h"
@@ -97,6 +98,7 @@ machine_free(struct machine *m)
 	json_decref(m->target_result);
 	for (size_t i = 0; i < PROXY_SIDE_COUNT; i++)
 		free(m->listens_for[i]);
+	free(m->counted);
 	free(m->finalized);
 	free(m->swept);
 	free(m->pause_id);
@@ -269,6 +271,24 @@ gather(const struct machine *m, const struct pod *pod)
 	};
 }
 
+struct meter_machine
+machine_measured(const struct machine *m)
+{
+	const struct vmi *vmi = machine_vmi(m);
+	const struct launch_status *status =
+		m->link == NULL ? NULL : link_status(m->link);
+	bool here = vmi != NULL &&
+		    str_equal(vmi->node, handler_options(m->handler)->node);
+
+	return (struct meter_machine){
+		.ns = m->ns,
+		.name = m->name,
+		.here = here,
+		.phase = here ? vmi->phase : VMI_UNSET,
+		.record = status == NULL ? NULL : status->migration,
+	};
+}
+
 static void
 end_look(struct machine *m, bool failed)
 {
@@ -381,6 +401,7 @@ machine_step_done(struct machine *m, const struct err *err)
 		return;
 	}
 	if (err != NULL) {
+		handler_meter(m->handler)->step_failures[m->decision.step]++;
 		back_off(m);
 		complain(m, err->text);
 		if (m->decision.step == STEP_PAUSE ||
@@ -403,10 +424,24 @@ machine_step_done(struct machine *m, const struct err *err)
 }
 
 static void
+measure(struct machine *m, const struct facts *f)
+{
+	for (int role = 0; role < LAUNCH_ROLE_COUNT; role++) {
+		const struct launch_record *record =
+			facts_record(f, (enum launch_role)role);
+
+		if (record != NULL)
+			meter_record(handler_meter(m->handler), record,
+				     &m->counted);
+	}
+}
+
+static void
 carry_out(struct machine *m, const struct facts *f)
 {
 	struct decision *d = &m->decision;
 
+	measure(m, f);
 	decide(f, d);
 	if (m->decision.step != STEP_NONE || d->wishes.count > 0)
 		log_debug(NULL, "machine %s: %s, %s", m->key, d->rule,

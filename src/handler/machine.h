@@ -17,6 +17,7 @@
 
 #include "base/map.h"
 #include "handler/decide.h"
+#include "handler/meter.h"
 #include "handler/migratable.h"
 #include "handler/proxyctl.h"
 #include "kube/client.h"
@@ -38,6 +39,8 @@ struct machine {
 	char *pod_uid;     /* that it leads to; "" */
 	json_t *interfaces;
 	struct network_result *network;
+
+	char *counted; /* see meter_record() */
 
 	struct migratable migratable;
 	bool judged;
@@ -77,6 +80,9 @@ void machine_seen(struct machine *m, const char *version);
 bool machine_is_idle(const struct machine *m);
 /* ferry-proxy has told what runs. */
 void machine_proxy_changed(struct machine *m);
+
+/* For meter_write(); good until control goes back to the loop. */
+struct meter_machine machine_measured(const struct machine *m);
 
 /* The object to go by; NULL for none. */
 const struct vmi *machine_vmi(const struct machine *m);

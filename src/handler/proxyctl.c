@@ -21,7 +21,8 @@
 struct proxyctl {
 	struct proxyctl_config config;
 	struct rpc_caller *caller;
-	struct loop_timer *timer;
+	struct loop_timer *timer, *metrics_timer;
+	char *metrics;                  /* NULL: not known */
 	json_t *keys[PROXY_SIDE_COUNT]; /* objects: key to true */
 	unsigned listed;                /* sides that have been asked for */
 	bool complained;
@@ -57,12 +58,27 @@ proxyctl_each(const struct proxyctl *ctl, enum proxy_side side,
 	}
 }
 
+const char *
+proxyctl_metrics(const struct proxyctl *ctl)
+{
+	return ctl->metrics == NULL ? "" : ctl->metrics;
+}
+
+static void
+set_metrics(struct proxyctl *ctl, const char *text)
+{
+	free(ctl->metrics);
+	ctl->metrics = text == NULL ? NULL : xstrdup(text);
+}
+
 static void
 lose(struct proxyctl *ctl, const struct err *err)
 {
 	rpc_caller_free(ctl->caller);
 	ctl->caller = NULL;
 	ctl->listed = 0;
+	loop_timer_stop(ctl->metrics_timer);
+	set_metrics(ctl, NULL);
 	for (size_t i = 0; i < PROXY_SIDE_COUNT; i++)
 		json_object_clear(ctl->keys[i]);
 	if (!ctl->complained)
@@ -110,6 +126,28 @@ on_ended(void *ctx, const struct err *err)
 	struct err copy = *err;
 
 	lose(ctx, &copy);
+}
+
+static void
+counted(void *arg, const json_t *result, const struct err *err)
+{
+	struct proxyctl *ctl = arg;
+
+	set_metrics(ctl, err == NULL ? js_str_at(result, "text") : NULL);
+	loop_timer_start(ctl->metrics_timer, PROXYCTL_METRICS_MS * US_PER_MS);
+}
+
+/* A connection that has ended makes itself known. */
+static void
+ask_metrics(void *arg)
+{
+	struct proxyctl *ctl = arg;
+	struct err err;
+
+	if (rpc_caller_call(ctl->caller, "metrics", NULL, PROXYCTL_TIMEOUT_MS,
+			    counted, ctl, &err) == -1)
+		loop_timer_start(ctl->metrics_timer,
+				 PROXYCTL_METRICS_MS * US_PER_MS);
 }
 
 static int
@@ -161,6 +199,8 @@ connect_now(void *arg)
 	ctl->caller = rpc_caller_new(&config, fd);
 	if (ask(ctl, &err) == -1)
 		lose(ctl, &err);
+	else
+		ask_metrics(ctl);
 }
 
 struct proxyctl *
@@ -172,6 +212,7 @@ proxyctl_new(const struct proxyctl_config *config)
 	for (size_t i = 0; i < PROXY_SIDE_COUNT; i++)
 		ctl->keys[i] = json_object();
 	ctl->timer = loop_timer_new(config->loop, connect_now, ctl);
+	ctl->metrics_timer = loop_timer_new(config->loop, ask_metrics, ctl);
 	loop_timer_start(ctl->timer, 0);
 	return ctl;
 }
@@ -183,6 +224,8 @@ proxyctl_free(struct proxyctl *ctl)
 		return;
 	rpc_caller_free(ctl->caller);
 	loop_timer_free(ctl->timer);
+	loop_timer_free(ctl->metrics_timer);
+	free(ctl->metrics);
 	for (size_t i = 0; i < PROXY_SIDE_COUNT; i++)
 		json_decref(ctl->keys[i]);
 	free(ctl);

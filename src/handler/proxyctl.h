@@ -23,6 +23,7 @@ struct proxyctl;
 
 #define PROXYCTL_RETRY_MS 500U
 #define PROXYCTL_TIMEOUT_MS 30000U /* of a call */
+#define PROXYCTL_METRICS_MS 5000U  /* between two looks at its counters */
 
 enum proxy_side {
 	PROXY_SOURCE,
@@ -43,6 +44,9 @@ void proxyctl_free(struct proxyctl *ctl); /* NULL is fine */
 
 /* Connected, and it is known what runs. */
 bool proxyctl_is_up(const struct proxyctl *ctl);
+/* What it counts, as Prometheus' text and a few seconds old; "" when it is not
+ * known. */
+const char *proxyctl_metrics(const struct proxyctl *ctl);
 /* Whether a listener runs under the key. */
 bool proxyctl_has(const struct proxyctl *ctl, enum proxy_side side,
 		  const char *key);
