@@ -170,7 +170,10 @@ put_os(struct domain_work *w, struct err *err)
 			   err) == -1))
 		return -1;
 	xml_leaf(w->xml, "cmdline", js_str_at(boot, "kernelArgs"));
-	if (js_bool_at(w->domain, "firmware.bootloader.bios.useSerial", false))
+	/* Without a port there is nothing that it could say it on. */
+	if (js_bool_at(w->domain, "firmware.bootloader.bios.useSerial",
+		       false) &&
+	    js_bool_at(w->devices, "autoattachSerialConsole", true))
 		xml_with(w->xml, "bios", "useserial", "yes");
 	xml_with(w->xml, "smbios", "mode", "sysinfo");
 	xml_close(w->xml);

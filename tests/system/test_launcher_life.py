@@ -180,7 +180,8 @@ def test_libvirt_takes_every_domain_that_is_made(launcher_lab):
     assert pod.domain()["state"] == "NoDomain"
 
     # Nobody needs it: it goes when told to.
-    pod.process.signal(signal.SIGTERM)
+    launcher, = pod.processes("ferry-launcher")
+    os.kill(launcher, signal.SIGTERM)
     assert pod.wait_end() == 0
 
 
