@@ -26,6 +26,8 @@ static const struct command commands[] = {
 	{ "unpause", command_unpause, "let it go on" },
 	{ "explain", command_explain,
 	  "what happened, why it waits or failed, what to do" },
+	{ "doctor", command_doctor,
+	  "the proxies and the way between the nodes" },
 	{ "cluster", command_cluster, "a whole cluster on this computer" },
 	{ "image", command_image, "what nodes find under the names of images" },
 };

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/checks.h"
+
+#include <stdarg.h>
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/jsat.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+static const char *const names[] = {
+	[CHECK_OK] = "ok",
+	[CHECK_FAIL] = "fail",
+	[CHECK_NOTE] = "note",
+	[CHECK_UNKNOWN] = "unknown",
+};
+_Static_assert(ARRAY_LEN(names) == CHECK_RESULT_COUNT, "a name per result");
+
+void
+checks_add(json_t *checks, const char *where, enum check_result result,
+	   const char *what, const char *fmt, ...)
+{
+	AUTO(free_ptr) char *detail = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	detail = xvasprintf(fmt, ap);
+	va_end(ap);
+	json_array_append_new(checks,
+			      json_pack("{s:s, s:s, s:s, s:s}", "where", where,
+					"what", what, "result", names[result],
+					"detail", detail));
+}
+
+size_t
+checks_count(const json_t *checks, const char *where, enum check_result result)
+{
+	const json_t *check;
+	size_t i, count = 0;
+
+	json_array_foreach(checks, i, check)
+	{
+		if (str_equal(js_str_at(check, "result"), names[result]) &&
+		    (where == NULL ||
+		     str_equal(js_str_at(check, "where"), where)))
+			count++;
+	}
+	return count;
+}
+
+/* What needs to be seen stands out. */
+static const char *
+shown(const char *result)
+{
+	if (str_equal(result, names[CHECK_FAIL]))
+		return "FAIL";
+	return str_equal(result, names[CHECK_UNKNOWN]) ? "?" : result;
+}
+
+char *
+checks_text(const json_t *checks)
+{
+	struct buf out = BUF_INIT(BUF_UNLIMITED);
+	const char *where = "";
+	const json_t *check;
+	size_t i;
+
+	json_array_foreach(checks, i, check)
+	{
+		if (!str_equal(where, js_str_at(check, "where"))) {
+			where = js_str_at(check, "where");
+			(void)buf_printf(&out, "%s\n", where);
+		}
+		(void)buf_printf(&out, "  %-4s  %-18s  %s\n",
+				 shown(js_str_at(check, "result")),
+				 js_str_at(check, "what"),
+				 js_str_at(check, "detail"));
+	}
+	(void)buf_append(&out, "", 1);
+	return (char *)out.data;
+}
