@@ -20,6 +20,7 @@ from played_steps import ready_pod
 NAMESPACE = "bench"
 NODE_COUNT = 50
 CLIENTS = 16
+IMAGE = "ferry-launcher:bench"
 KUBEVIRT = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
 # As a machine of a real user has it: a disk, cloud-init, resources.
 SPEC = {
@@ -50,6 +51,18 @@ def node_of(number):
     return f"node-{number % NODE_COUNT:03d}"
 
 
+def machine(number):
+    """A machine that runs, with all that a controller writes about it; but
+    the names of its pods, which are not known yet."""
+    made = objects.running(objects.vmi(machine_name(number), spec=SPEC),
+                           node_of(number))
+    made["metadata"]["finalizers"] = ["foregroundDeleteVirtualMachine"]
+    made["status"] |= {"qosClass": "Burstable",
+                       "launcherContainerImageVersion": IMAGE}
+    made["status"]["conditions"].append({"type": "Ready", "status": "True"})
+    return made
+
+
 class Fleet:
     """A ferry-cluster with so many machines that run."""
 
@@ -74,9 +87,8 @@ class Fleet:
         self.send(("POST", NODES, node) for node in nodes)
         self.send(("PUT", f"{NODES}/{n['metadata']['name']}/status",
                    {**n, **objects.node_status()}) for n in nodes)
-        self.send(("POST", namespaced(VMIS, NAMESPACE), objects.running(
-            objects.vmi(machine_name(i), spec=SPEC), node_of(i)))
-            for i in range(self.size))
+        self.send(("POST", namespaced(VMIS, NAMESPACE), machine(i))
+                  for i in range(self.size))
         machines = self.api.get(namespaced(VMIS, NAMESPACE))["items"]
         self.send(("POST", namespaced(PODS, NAMESPACE), launcher(m))
                   for m in machines)
@@ -129,7 +141,10 @@ def launcher(machine):
     pod = objects.launcher(machine, machine["status"]["nodeName"])
     pod["spec"]["volumes"] = [{"name": "root", "image": {
         "reference": SPEC["volumes"][0]["containerDisk"]["image"]}}]
-    pod["spec"]["containers"][0]["volumeMounts"] = [
+    compute = pod["spec"]["containers"][0]
+    compute["image"] = IMAGE
+    compute["resources"] = {"requests": {"cpu": "500m", "memory": "4Gi"}}
+    compute["volumeMounts"] = [
         {"name": "root",
          "mountPath": "/var/run/kubevirt/container-disks/root"}]
     return pod

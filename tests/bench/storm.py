@@ -6,7 +6,7 @@ import threading
 import time
 
 from controllers import Controllers
-from fleet import NAMESPACE, NODE_COUNT, Fleet, Usage, node_of
+from fleet import IMAGE, NAMESPACE, NODE_COUNT, Fleet, Usage, node_of
 from played import Played
 from played_feed import Feed
 from played_objects import PODS, VMIMS, namespaced
@@ -14,9 +14,13 @@ from played_objects import PODS, VMIMS, namespaced
 ACTIVE = 10  # migrations at a time, while the others wait
 SAMPLES = 300
 DEADLINE = 900
+COUNTERS = ("controller_requests", "controller_writes", "controller_events",
+            "migration_writes")
+QUIET_SECONDS = 1
+QUIET_WRITES = 3  # in that time; the lease is one of them
 # Nothing but the server and the controller themselves is to be the limit.
 UNLIMITED = ("--qps", "100000", "--burst", "100000", "--in-flight", "256",
-             "--log-level", "warning")
+             "--log-level", "warning", "--launcher-image", IMAGE)
 
 
 class Arrivals:
@@ -58,6 +62,7 @@ def start_controller(fleet, add):
     while not leader.is_ready():
         time.sleep(0.05)
     add("ready_s", time.monotonic() - begun)
+    wait_quiet(leader)
     add("memory_mib", Usage(leader.pid).memory_mib())
     return controllers
 
@@ -65,8 +70,7 @@ def start_controller(fleet, add):
 def count_requests(controller):
     """Requests that the controller has made so far, by its own count."""
     found = controller.metrics()
-    return {kind: found.get(f"ferry_controller_{kind}_total", 0)
-            for kind in ("requests", "writes", "events")}
+    return {name: found.get(f"ferry_{name}_total", 0) for name in COUNTERS}
 
 
 def storm(fleet, controller, count, add):
@@ -104,18 +108,20 @@ def storm(fleet, controller, count, add):
     add("cpu_ms", use.cpu_seconds() / count * 1000)
     add("memory_most_mib", use.memory_mib("VmHWM"))
     now = count_requests(controller)
-    made = {kind: (now[kind] - asked[kind]) / count for kind in now}
-    add("writes_with_events", made["writes"])
-    add("writes", made["writes"] - made["events"])
-    add("reads", made["requests"] - made["writes"])
+    made = {name: (now[name] - asked[name]) / count for name in COUNTERS}
+    add("writes", made["controller_writes"] - made["controller_events"])
+    add("writes_of_migrations", made["migration_writes"])
+    add("events", made["controller_events"])
+    add("reads", made["controller_requests"] - made["controller_writes"])
 
 
 def wait_quiet(controller):
-    """Until the controller asks for nothing any more but its lease."""
-    last = None
-    while (now := count_requests(controller)["events"]) != last:
+    """Until the controller writes nothing any more but its lease."""
+    last = -QUIET_WRITES
+    while (now := count_requests(controller)["controller_writes"]) - last >= \
+            QUIET_WRITES:
         last = now
-        time.sleep(0.5)
+        time.sleep(QUIET_SECONDS)
 
 
 def measure_latency(fleet, waiting, add):

@@ -23,9 +23,11 @@ import urllib.request
 
 from faults import Faults
 from kubeapi import wait_for
-from proxies import BUILD, DEADLINE
+from proxies import BUILD, DEADLINE, REPOSITORY
 
 CONTROLLER = os.path.join(BUILD, "src", "controller", "ferry-controller")
+ROLE = os.path.join(REPOSITORY, "deploy", "manifests",
+                    "ferry-controller-rbac.yaml")
 NAMESPACE = "kubevirt"
 USER = f"system:serviceaccount:{NAMESPACE}:kubevirt-controller"
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/" \
@@ -142,12 +144,12 @@ class Controllers:
         self.cluster = cluster
         self.api = cluster.api()
         ensure_namespace(self.api)
+        cluster.kubectl("apply", "-f", ROLE)
         self.directory = tempfile.mkdtemp(dir=cluster.scratch,
                                           prefix="controllers-")
         self.kubeconfig = kubeconfig or cluster.user_kubeconfig(
             USER, "system:serviceaccounts",
-            f"system:serviceaccounts:{NAMESPACE}", "system:authenticated",
-            "system:masters")
+            f"system:serviceaccounts:{NAMESPACE}")
         self.options = [*(PATIENT if patient else ()), *options]
         self.with_faults = faults
         self.all = []

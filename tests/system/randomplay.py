@@ -228,7 +228,7 @@ class Play:
             c.faults.cut_watches(part) for c in self.controllers.all))
 
     def server_misbehaves(self):
-        seed, rate = self.dice.random(), self.dice.choice((0.05, 0.2, 0.5))
+        seed, rate = self.dice.random(), self.dice.choice((0.05, 0.1, 0.3))
         for each in self.controllers.all:
             each.faults.plague(seed, rate, QUICK)
         return f"{rate} of all requests"
@@ -341,7 +341,7 @@ class Play:
 
 
 ACTIONS = (
-    (20, Play.others_work),
+    (40, Play.others_work),
     (12, Play.migrate),
     (4, Play.cancel),
     (3, Play.target_dies),
@@ -360,6 +360,6 @@ ACTIONS = (
     (2, Play.controller_starts),
     (2, Play.watches_break),
     (1, Play.server_misbehaves),
-    (2, Play.server_recovers),
+    (3, Play.server_recovers),
     (1, Play.connections_break),
 )
