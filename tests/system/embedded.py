@@ -140,8 +140,11 @@ class Machine:
 
     def pods(self):
         """Its launchers' pods, oldest first."""
+        vmi = self.cluster.find(VMI, self.name)
+        if vmi is None:
+            return []
         pods = self.cluster.list(
-            "pods", f"kubevirt.io/created-by={self.vmi['metadata']['uid']}")
+            "pods", f"kubevirt.io/created-by={vmi['metadata']['uid']}")
         return sorted(pods, key=lambda p: p["metadata"]["creationTimestamp"])
 
     def pod_on(self, node):
@@ -194,7 +197,10 @@ class Machine:
 
     def observe(self):
         """Reads the consoles of all its pods; {pod's uid: text}."""
-        uid = self.vmi["metadata"]["uid"]
+        vmi = self.cluster.find(VMI, self.name)
+        if vmi is None:
+            return self._consoles
+        uid = vmi["metadata"]["uid"]
         for pod in self.pods():
             if not pod["spec"].get("nodeName"):
                 continue
@@ -211,7 +217,8 @@ class Machine:
     def log(self):
         """The guest's console in the pod it is in now."""
         consoles = self.observe()
-        node = self.node
+        node = (self.cluster.find(VMI, self.name) or {}).get(
+            "status", {}).get("nodeName")
         for pod in reversed(self.pods()):
             if pod["spec"].get("nodeName") == node:
                 return consoles.get(pod["metadata"]["uid"], "")
