@@ -60,6 +60,8 @@ decide_failure(const struct facts *f, struct decision *d, const char *code,
 	struct wishes *w = &d->wishes;
 	const struct migration_state *state = f->vmi->migration;
 
+	/* Not when the machine arrives at the same moment. */
+	w->exact = true;
 	wish_set(w, MEMBER_STATE "failed", json_true());
 	wish_set(w, MEMBER_STATE "completed", json_true());
 	wish_text(w, MEMBER_STATE "failureReason", text);

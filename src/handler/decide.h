@@ -39,8 +39,8 @@ bool decide_owner(const struct facts *f, struct decision *d);
 
 /* How often what is waited for without being told is looked at. */
 #define DECIDE_RETRY_US INT64_C(1000000)
-/* How long the target may need to say that the machine runs there, once the
- * source has given it away. */
+/* How long the machine may need to be seen on the target, once the source has
+ * given it away. */
 #define DECIDE_ARRIVAL_US (INT64_C(60) * 1000000)
 
 /* How long a post-copy transfer that broke is tried to be taken up again. */

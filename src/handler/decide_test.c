@@ -479,7 +479,7 @@ test_a_broken_post_copy_is_taken_up_again_before_it_is_given_up(void **state)
 }
 
 static void
-test_what_was_handed_over_and_never_seen_again_is_said_to_be(void **state)
+test_a_source_that_gave_the_machine_away_does_not_give_it_up(void **state)
 {
 	struct launch_record *record;
 	struct scene s;
@@ -490,13 +490,88 @@ test_what_was_handed_over_and_never_seen_again_is_said_to_be(void **state)
 	s.node.status.cause = LAUNCH_CAUSE_MIGRATED;
 	record->completed = true;
 	record->end_us = TEST_NOW;
+	/* However long the target says nothing: it may run there. */
+	s.node.facts.now_us = TEST_NOW + 10 * DECIDE_ARRIVAL_US;
 	scene_expect(&s, "source-awaits", STEP_NONE);
+	assert_true(after_text(&s, STATE "endTimestamp")[0] != '\0');
+	assert_false(js_bool_at(s.after, STATE "failed", false));
+	/* The launcher ends, and so does its pod. */
+	s.node.pod.phase = POD_SUCCEEDED;
+	s.node.facts.link = LINK_NONE;
+	s.node.facts.status = NULL;
+	scene_expect(&s, "source-pod-down", STEP_NONE);
+	assert_true(after_text(&s, STATE "endTimestamp")[0] != '\0');
+	assert_false(js_bool_at(s.after, STATE "failed", false));
+	scene_end(&s);
+}
+
+/* The target, when the source has told that it is left. */
+static struct launch_record *
+begin_arrival(struct scene *s)
+{
+	scene_begin(s, "b", "Running", true);
+	set_state(s, "startTimestamp", json_string("2023-11-14T22:13:20Z"));
+	set_state(s, "endTimestamp", json_string("2023-11-14T22:13:20Z"));
+	s->node.facts.target.uid = TEST_UID;
+	return testnode_record(&s->node, LAUNCH_TARGET);
+}
+
+static void
+test_a_target_says_when_nothing_has_come(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	(void)begin_arrival(&s);
+	scene_expect(&s, "target-tells", STEP_NONE);
 	assert_int_equal(s.decision.again_us, TEST_NOW + DECIDE_ARRIVAL_US);
 	s.node.facts.now_us = TEST_NOW + DECIDE_ARRIVAL_US;
-	scene_expect(&s, "source-awaits", STEP_NONE);
+	scene_expect(&s, "target-missed", STEP_NONE);
 	assert_string_equal(after_text(&s, STATE "failureCode"),
 			    "NeverArrived");
+	/* But not of a machine that is there. */
+	s.node.status.state = LAUNCH_RUNNING;
+	scene_expect(&s, "target-tells", STEP_NONE);
 	scene_end(&s);
+}
+
+static void
+test_half_a_machine_whose_other_half_is_lost_is_given_up(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	record = begin_arrival(&s);
+	record->reason = LAUNCH_REASON_POST_COPY_FAILED;
+	record->mode = LAUNCH_POST_COPY;
+	record->domain_detected = true;
+	s.node.status.state = LAUNCH_PAUSED;
+	s.node.status.cause = LAUNCH_CAUSE_POST_COPY_FAILED;
+	scene_expect(&s, "target-tells", STEP_NONE);
+	s.node.facts.now_us = TEST_NOW + DECIDE_RECOVERY_US;
+	scene_expect(&s, "target-missed", STEP_NONE);
+	assert_string_equal(after_text(&s, STATE "failureCode"),
+			    "PostCopyFailed");
+	scene_end(&s);
+}
+
+static void
+test_what_has_begun_is_not_failed_for_another_version(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		scene_begin(&s, i == 0 ? "a" : "b", "Running", true);
+		set_state(&s, "startTimestamp",
+			  json_string("2023-11-14T22:13:20Z"));
+		s.node.facts.link = LINK_REFUSED;
+		s.node.facts.status = NULL;
+		scene_expect(&s, i == 0 ? "source-waits" : "target-waits",
+			     STEP_NONE);
+		scene_end(&s);
+	}
 }
 
 static void
@@ -514,6 +589,31 @@ test_libvirt_says_goodbye_before_its_stream_is_cut(void **state)
 	assert_int_equal(s.decision.again_us, TEST_NOW + DECIDE_RETRY_US);
 	record->completed = true;
 	scene_expect(&s, "rest-listeners", STEP_STOP_SOURCE);
+	scene_end(&s);
+}
+
+static void
+test_a_connection_that_breaks_is_explained_by_the_proxy(void **state)
+{
+	static char broke[] = "The connection to the target broke";
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	record = begin_transfer(&s);
+	record->completed = record->failed = true;
+	record->reason = LAUNCH_REASON_CONNECTION_LOST;
+	record->message = broke;
+	scene_expect(&s, "source-blames", STEP_BLAME);
+	s.node.facts.blame_uid = TEST_UID;
+	s.node.facts.blame_code = "WrongNode";
+	s.node.facts.blame_text = "peer is 'c', expected 'b'";
+	scene_expect(&s, "source-fails", STEP_NONE);
+	assert_string_equal(after_text(&s, STATE "failureCode"),
+			    "ConnectionLost");
+	assert_string_equal(after_text(&s, STATE "failureReason"),
+			    "The connection to the target broke; ferry-proxy: "
+			    "WrongNode: peer is 'c', expected 'b'");
 	scene_end(&s);
 }
 
@@ -604,9 +704,16 @@ main(void)
 		cmocka_unit_test(
 			test_a_broken_post_copy_is_taken_up_again_before_it_is_given_up),
 		cmocka_unit_test(
-			test_what_was_handed_over_and_never_seen_again_is_said_to_be),
+			test_a_source_that_gave_the_machine_away_does_not_give_it_up),
+		cmocka_unit_test(test_a_target_says_when_nothing_has_come),
+		cmocka_unit_test(
+			test_half_a_machine_whose_other_half_is_lost_is_given_up),
+		cmocka_unit_test(
+			test_what_has_begun_is_not_failed_for_another_version),
 		cmocka_unit_test(
 			test_a_failure_of_the_controller_reaches_the_launcher),
+		cmocka_unit_test(
+			test_a_connection_that_breaks_is_explained_by_the_proxy),
 		cmocka_unit_test(
 			test_sockets_of_a_killed_proxy_are_removed_once),
 		cmocka_unit_test(

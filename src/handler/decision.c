@@ -19,6 +19,7 @@ static const char *const step_names[] = {
 	[STEP_STOP_SOURCE] = "stop-source",
 	[STEP_STOP_TARGET] = "stop-target",
 	[STEP_CLEANUP] = "cleanup",
+	[STEP_BLAME] = "blame",
 	[STEP_SWEEP] = "sweep",
 	[STEP_PAUSE] = "pause",
 	[STEP_UNPAUSE] = "unpause",

@@ -39,6 +39,7 @@ enum step {
 	STEP_STOP_SOURCE, /* ferry-proxy: cuts what still flows */
 	STEP_STOP_TARGET,
 	STEP_CLEANUP, /* launcher: the machine does not come */
+	STEP_BLAME,   /* ferry-proxy: why did it break */
 	STEP_SWEEP,   /* sockets that a proxy that was killed has left */
 	STEP_PAUSE,
 	STEP_UNPAUSE,

@@ -53,6 +53,9 @@ struct facts {
 	struct facts_listener source, target;
 	/* `finalize` has been answered for this migration; "" for none. */
 	const char *finalized;
+	/* What ferry-proxy says about the failure of this migration, once it
+	 * has been asked; else, or if it knows none, "". */
+	const char *blame_uid, *blame_code, *blame_text;
 	/* Sockets have been removed after this migration; "" for none. */
 	const char *swept;
 	/* Why the request to pause or resume that the object has could not be

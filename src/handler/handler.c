@@ -154,11 +154,21 @@ is_better(const struct pod *a, const struct pod *b)
 		return true;
 	if (pod_is_down(a) != pod_is_down(b))
 		return !pod_is_down(a);
-	return a->meta.created_us > b->meta.created_us;
+	if (a->meta.created_us != b->meta.created_us)
+		return a->meta.created_us > b->meta.created_us;
+	/* Times are whole seconds; the same answer each time will do. */
+	return strcmp(a->meta.name, b->meta.name) > 0;
+}
+
+static bool
+is_or_any(const char *uid, const char *wanted)
+{
+	return wanted[0] == '\0' || str_equal(uid, wanted);
 }
 
 const struct pod *
-handler_pod(const struct handler *h, const char *key)
+handler_pod(const struct handler *h, const char *key, const char *vmi_uid,
+	    const char *migration_uid)
 {
 	struct cache_walk walk =
 		cache_find(informer_cache(h->informers[SOURCE_PODS]),
@@ -167,8 +177,12 @@ handler_pod(const struct handler *h, const char *key)
 	const struct pod *best = NULL;
 
 	while ((object = cache_walk_next(&walk)) != NULL) {
-		if (object->view != NULL && is_better(object->view, best))
-			best = object->view;
+		const struct pod *pod = object->view;
+
+		if (pod != NULL && is_or_any(pod->vmi_uid, vmi_uid) &&
+		    is_or_any(pod->migration_uid, migration_uid) &&
+		    is_better(pod, best))
+			best = pod;
 	}
 	return best;
 }

@@ -75,9 +75,13 @@ const struct host *handler_host(const struct handler *handler);
 /* NULL: neither runs here nor is received here, as far as one can see. */
 const struct seen_vmi *handler_vmi(const struct handler *handler,
 				   const char *key);
-/* The newest pod of the machine on this node, one that has not ended before
- * one that has; NULL. */
-const struct pod *handler_pod(const struct handler *handler, const char *key);
+/*
+ * The newest pod of the name on this node, one that has not ended before one
+ * that has; NULL. Only of this machine, and only one made to receive it by this
+ * migration, unless these are "": names are used again.
+ */
+const struct pod *handler_pod(const struct handler *handler, const char *key,
+			      const char *vmi_uid, const char *migration_uid);
 /* Looks at a machine, now or in a while. */
 void handler_poke(struct handler *handler, const char *key, uint64_t delay_ms);
 /* The look at a machine is over; failed: again after a pause. */

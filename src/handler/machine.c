@@ -48,6 +48,8 @@ machine_new(struct handler *handler, const char *key)
 	m->pod_uid = xstrdup("");
 	m->finalized = xstrdup("");
 	m->swept = xstrdup("");
+	m->blame_uid = xstrdup("");
+	m->step_uid = xstrdup("");
 	m->pause_id = xstrdup("");
 	m->pause_failure = xstrdup("");
 	for (size_t i = 0; i < PROXY_SIDE_COUNT; i++)
@@ -101,6 +103,9 @@ machine_free(struct machine *m)
 	free(m->counted);
 	free(m->finalized);
 	free(m->swept);
+	free(m->blame_uid);
+	json_decref(m->blame);
+	free(m->step_uid);
 	free(m->pause_id);
 	free(m->pause_failure);
 	free(m->pod_uid);
@@ -129,6 +134,19 @@ machine_object(const struct machine *m)
 	if (m->newer_vmi != NULL)
 		return m->newer;
 	return seen == NULL || seen->vmi == NULL ? NULL : seen->object;
+}
+
+/* A pod of an earlier machine of the name, or of an earlier migration, is not
+ * the one to talk to, even when the right one has not been seen yet. */
+const struct pod *
+machine_pod(const struct machine *m)
+{
+	const struct facts f = { .node = handler_options(m->handler)->node,
+				 .vmi = machine_vmi(m) };
+	bool received = facts_is_target(&f) && !facts_is_owner(&f);
+
+	return handler_pod(m->handler, m->key, m->uid,
+			   received ? f.vmi->migration->uid : "");
 }
 
 /* Versions are numbers that grow wherever Ferry runs; where they are not, each
@@ -167,7 +185,7 @@ bool
 machine_is_idle(const struct machine *m)
 {
 	if (m->busy || handler_vmi(m->handler, m->key) != NULL ||
-	    handler_pod(m->handler, m->key) != NULL)
+	    handler_pod(m->handler, m->key, "", "") != NULL)
 		return false;
 	return m->listens_for[PROXY_SOURCE][0] == '\0' &&
 	       m->listens_for[PROXY_TARGET][0] == '\0';
@@ -220,13 +238,21 @@ follow_pod(struct machine *m, const struct pod *pod)
 	m->link = link_new(&config);
 }
 
-/* Another machine of the same name: nothing that is known is of it. */
+/* Another machine of the same name: nothing that is known is of it. When there
+ * is none, it is the one that a pod is left of. */
 static void
 follow_uid(struct machine *m, const struct vmi *vmi)
 {
-	if (vmi == NULL || str_equal(vmi->meta.uid, m->uid))
+	const struct pod *pod = NULL;
+	const char *uid;
+
+	if (vmi == NULL && machine_pod(m) == NULL)
+		pod = handler_pod(m->handler, m->key, "", "");
+	uid = vmi != NULL ? vmi->meta.uid : pod != NULL ? pod->vmi_uid : m->uid;
+	if (str_equal(uid, m->uid))
 		return;
-	set_text(&m->uid, vmi->meta.uid);
+	set_text(&m->uid, uid);
+	m->gone = false;
 	m->judged = false;
 	set_text(&m->finalized, "");
 	set_text(&m->swept, "");
@@ -267,6 +293,9 @@ gather(const struct machine *m, const struct pod *pod)
 			    js_obj_at(m->target_result, "ports") },
 		.finalized = m->finalized,
 		.swept = m->swept,
+		.blame_uid = m->blame_uid,
+		.blame_code = js_str_at(m->blame, "reason"),
+		.blame_text = js_str_at(m->blame, "message"),
 		.pause_failure = pause_failure(m, object),
 	};
 }
@@ -467,8 +496,11 @@ carry_out(struct machine *m, const struct facts *f)
 static void
 decide_now(struct machine *m)
 {
-	const struct pod *pod = handler_pod(m->handler, m->key);
-	struct facts f = gather(m, pod);
+	const struct pod *pod = machine_pod(m);
+	struct facts f;
+
+	follow_pod(m, pod);
+	f = gather(m, pod);
 
 	carry_out(m, &f);
 }
@@ -526,15 +558,21 @@ fetched(const struct kube_result *result, void *arg)
 		m->gone = true;
 	} else if (result->answer != NULL) {
 		keep_newer(m, result->answer);
-		/* Another of the same name is not this one. */
-		if (m->newer_vmi != NULL && m->uid[0] != '\0' &&
-		    !str_equal(m->newer_vmi->meta.uid, m->uid)) {
-			forget_newer(m);
-			m->gone = true;
-		}
 	} else {
 		end_look(m, true);
 		return;
+	}
+	/* One that cannot be understood is not one that is gone: its guest
+	 * would be killed. */
+	if (!m->gone && m->newer_vmi == NULL) {
+		end_look(m, true);
+		return;
+	}
+	/* Another of the same name is not this one. */
+	if (!m->gone && m->uid[0] != '\0' &&
+	    !str_equal(m->newer_vmi->meta.uid, m->uid)) {
+		forget_newer(m);
+		m->gone = true;
 	}
 	decide_now(m);
 }
@@ -555,24 +593,21 @@ fetch(struct machine *m)
 void
 machine_look(struct machine *m)
 {
-	const struct pod *pod = handler_pod(m->handler, m->key);
 	const struct vmi *vmi;
 
 	m->busy = true;
 	/* What is not followed any more is asked for each time. */
 	if (handler_vmi(m->handler, m->key) == NULL)
 		forget_newer(m);
+	else
+		m->gone = false;
 	vmi = machine_vmi(m);
 	follow_uid(m, vmi);
-	if (m->uid[0] == '\0' && pod != NULL)
-		set_text(&m->uid, pod->vmi_uid);
-	follow_pod(m, pod);
+	follow_pod(m, machine_pod(m));
 	if (vmi == NULL && !m->gone) {
 		fetch(m);
 		return;
 	}
-	if (vmi != NULL)
-		m->gone = false;
 	if (!needs_judgement(m))
 		decide_now(m);
 	else if (claims_are_needed(vmi))

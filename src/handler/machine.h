@@ -51,6 +51,8 @@ struct machine {
 	char *listens_for[PROXY_SIDE_COUNT];
 	json_t *target_result;
 	char *finalized, *swept;
+	char *blame_uid; /* ferry-proxy has been asked about its failure */
+	json_t *blame;   /* and has said this; NULL for nothing */
 	char *pause_id, *pause_failure; /* the request that failed, and why */
 
 	/* The object as this handler has written it, until it is seen so. */
@@ -66,6 +68,7 @@ struct machine {
 
 	bool busy; /* a look at it is under way */
 	struct decision decision;
+	char *step_uid; /* the migration that its step is for; "" */
 	struct kube_call *call;
 };
 
@@ -87,6 +90,9 @@ struct meter_machine machine_measured(const struct machine *m);
 /* The object to go by; NULL for none. */
 const struct vmi *machine_vmi(const struct machine *m);
 const json_t *machine_object(const struct machine *m);
+
+/* Its pod on this node; NULL for none. */
+const struct pod *machine_pod(const struct machine *m);
 
 /* steps.c: does m->decision.step, and calls machine_step_done() once. */
 void machine_step(struct machine *m);

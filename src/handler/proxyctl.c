@@ -311,3 +311,39 @@ proxyctl_stop(struct proxyctl *ctl, enum proxy_side side, const char *key,
 	return call((struct pending){ ctl, side, true, copy, fn, arg }, &rpc,
 		    err);
 }
+
+static void
+blamed(void *arg, const json_t *result, const struct err *err)
+{
+	struct pending pending = *(struct pending *)arg;
+	const json_t *item = js_find(result, "key", pending.key);
+
+	free(arg);
+	pending.fn(pending.arg,
+		   err == NULL ? js_obj_at(item, "lastFailure") : NULL, err);
+	free(pending.key);
+}
+
+int
+proxyctl_blame(struct proxyctl *ctl, enum proxy_side side, const char *key,
+	       proxyctl_done_fn *fn, void *arg, struct err *err)
+{
+	AUTO(free_ptr) char *method = xasprintf("%s.list", side_names[side]);
+	struct pending *pending;
+
+	if (!proxyctl_is_up(ctl))
+		return err_set(err, ERR_UNAVAILABLE,
+			       "ferry-proxy does not answer");
+	pending = xmalloc0(sizeof(*pending));
+	*pending = (struct pending){
+		.key = xstrdup(key),
+		.fn = fn,
+		.arg = arg,
+	};
+	if (rpc_caller_call(ctl->caller, method, NULL, PROXYCTL_TIMEOUT_MS,
+			    blamed, pending, err) == 0)
+		return 0;
+	free(pending->key);
+	free(pending);
+	return -1;
+}

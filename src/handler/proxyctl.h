@@ -72,6 +72,10 @@ struct proxyctl_start {
 
 int proxyctl_start(struct proxyctl *ctl, const struct proxyctl_start *start,
 		   proxyctl_done_fn *fn, void *arg, struct err *err);
+/* What went wrong last with a listener: result is {"reason", "message"}, or
+ * NULL when nothing did. */
+int proxyctl_blame(struct proxyctl *ctl, enum proxy_side side, const char *key,
+		   proxyctl_done_fn *fn, void *arg, struct err *err);
 /* A listener that is not there is stopped. */
 int proxyctl_stop(struct proxyctl *ctl, enum proxy_side side, const char *key,
 		  proxyctl_done_fn *fn, void *arg, struct err *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The node that a machine leaves. */
+#include <stdio.h>
 #include <string.h>
 
 #include "api/names.h"
@@ -48,15 +49,25 @@ source_past(const struct facts *f, struct decision *d)
 	return false;
 }
 
-/* The pod has ended while the machine was on its way, and it did not arrive. */
+/* Whatever becomes of it now is for the target to say: only there one can see
+ * whether the machine has arrived. That it has left is written, so that nobody
+ * takes it for one that is still here and gives the target up. */
+static void
+tell_left(const struct facts *f, struct decision *d, int64_t end_us)
+{
+	if (state_of(f)->end_us == 0)
+		wish_time(&d->wishes, MEMBER_STATE "endTimestamp", end_us);
+	decision_again(d, f->now_us + DECIDE_RETRY_US);
+}
+
+/* The pod has ended while the machine was on its way. */
 static bool
 source_pod_down(const struct facts *f, struct decision *d)
 {
 	if (f->pod == NULL || !pod_is_down(f->pod))
 		return false;
-	if (state_of(f)->domain_ready_us != 0) {
-		/* The target has it and says so soon. */
-		decision_again(d, f->now_us + DECIDE_RETRY_US);
+	if (state_of(f)->start_us != 0) {
+		tell_left(f, d, f->now_us);
 		return true;
 	}
 	decide_failure(f, d, "SourcePodEnded",
@@ -76,10 +87,11 @@ source_unstarted(const struct facts *f, struct decision *d)
 	return true;
 }
 
+/* One that has begun goes on without us. */
 static bool
 source_refused(const struct facts *f, struct decision *d)
 {
-	if (f->link != LINK_REFUSED)
+	if (f->link != LINK_REFUSED || state_of(f)->start_us != 0)
 		return false;
 	decide_failure(f, d, "VersionSkew", f->link_text);
 	return true;
@@ -209,6 +221,41 @@ source_recovers(const struct facts *f, struct decision *d)
 	return true;
 }
 
+/* libvirt sees a local socket that was closed. Why is known to ferry-proxy. */
+static bool
+source_blames(const struct facts *f, struct decision *d)
+{
+	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
+
+	if (!r->completed || !r->failed ||
+	    r->reason == LAUNCH_REASON_CANCELED ||
+	    !str_equal(f->source.uid, state_of(f)->uid) ||
+	    str_equal(f->blame_uid, state_of(f)->uid))
+		return false;
+	mirror(r, d);
+	d->step = STEP_BLAME;
+	return true;
+}
+
+/* Failures of the way between the nodes, in the words of who carries it. */
+static void
+tell_failure(const struct facts *f, const struct launch_record *r,
+	     struct decision *d)
+{
+	bool connection = r->reason == LAUNCH_REASON_CONNECT_FAILED ||
+			  r->reason == LAUNCH_REASON_CONNECTION_LOST;
+	char text[DECISION_TEXT_SIZE];
+
+	if (!connection || f->blame_text[0] == '\0' ||
+	    !str_equal(f->blame_uid, state_of(f)->uid)) {
+		decide_failure(f, d, launch_reason_name(r->reason), r->message);
+		return;
+	}
+	(void)snprintf(text, sizeof(text), "%s; ferry-proxy: %s: %s",
+		       r->message, f->blame_code, f->blame_text);
+	decide_failure(f, d, launch_reason_name(r->reason), text);
+}
+
 /* The machine is still here and runs on; or it stalls for good. */
 static bool
 source_fails(const struct facts *f, struct decision *d)
@@ -218,7 +265,7 @@ source_fails(const struct facts *f, struct decision *d)
 	if (!is_stalled(r) && (!r->completed || !r->failed))
 		return false;
 	mirror(r, d);
-	decide_failure(f, d, launch_reason_name(r->reason), r->message);
+	tell_failure(f, r, d);
 	return true;
 }
 
@@ -253,21 +300,14 @@ source_runs(const struct facts *f, struct decision *d)
 	return true;
 }
 
-/* Handed over. That it runs there is for the target to say. */
+/* Handed over. */
 static bool
 source_awaits(const struct facts *f, struct decision *d)
 {
 	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
-	int64_t due_us = r->end_us + DECIDE_ARRIVAL_US;
 
 	mirror(r, d);
-	if (state_of(f)->domain_ready_us != 0 || f->now_us < due_us) {
-		decision_again(d, due_us);
-		return true;
-	}
-	decide_failure(f, d, "NeverArrived",
-		       "the machine was handed over, and its domain was never "
-		       "observed on the target node");
+	tell_left(f, d, r->end_us);
 	return true;
 }
 
@@ -282,6 +322,7 @@ static const struct decide_rule source_rules[] = {
 	{ "source-claims", source_claims },
 	{ "source-begins", source_begins },
 	{ "source-recovers", source_recovers },
+	{ "source-blames", source_blames },
 	{ "source-fails", source_fails },
 	{ "source-aborts", source_aborts },
 	{ "source-runs", source_runs },

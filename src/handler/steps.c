@@ -72,7 +72,7 @@ call_uid(struct machine *m, enum launch_method method)
 static json_t *
 interfaces_json(const struct machine *m)
 {
-	const struct pod *pod = handler_pod(m->handler, m->key);
+	const struct pod *pod = machine_pod(m);
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < m->network->count; i++) {
@@ -232,12 +232,11 @@ static void
 finalized(void *arg, const struct launch_status *status, const struct err *err)
 {
 	struct machine *m = arg;
-	const struct vmi *vmi = machine_vmi(m);
 
 	(void)status;
-	if (err == NULL && vmi != NULL && vmi->migration != NULL) {
+	if (err == NULL) {
 		free(m->finalized);
-		m->finalized = xstrdup(vmi->migration->uid);
+		m->finalized = xstrdup(m->step_uid);
 	}
 	machine_step_done(m, err);
 }
@@ -325,14 +324,13 @@ static void
 target_listens(void *arg, const json_t *result, const struct err *failure)
 {
 	struct machine *m = arg;
-	const struct vmi *vmi = machine_vmi(m);
 	struct err err;
 
 	if (failure == NULL && js_obj_at(result, "ports") != NULL &&
 	    keep_target(m, result, &err) == -1)
 		failure = &err;
-	if (failure == NULL && vmi != NULL && vmi->migration != NULL)
-		remember_listener(m, PROXY_TARGET, vmi->migration->uid);
+	if (failure == NULL)
+		remember_listener(m, PROXY_TARGET, m->step_uid);
 	machine_step_done(m, failure);
 }
 
@@ -368,11 +366,10 @@ static void
 source_listens(void *arg, const json_t *result, const struct err *failure)
 {
 	struct machine *m = arg;
-	const struct vmi *vmi = machine_vmi(m);
 
 	(void)result;
-	if (failure == NULL && vmi != NULL && vmi->migration != NULL)
-		remember_listener(m, PROXY_SOURCE, vmi->migration->uid);
+	if (failure == NULL)
+		remember_listener(m, PROXY_SOURCE, m->step_uid);
 	machine_step_done(m, failure);
 }
 
@@ -456,6 +453,33 @@ step_cleanup(struct machine *m)
 	call(m, LAUNCH_CLEANUP, NULL);
 }
 
+/* Without an answer there is no more to tell than libvirt has said. */
+static void
+blamed(void *arg, const json_t *result, const struct err *err)
+{
+	struct machine *m = arg;
+	const struct vmi *vmi = machine_vmi(m);
+
+	(void)err;
+	json_decref(m->blame);
+	m->blame = result == NULL ? NULL : json_deep_copy(result);
+	if (vmi != NULL && vmi->migration != NULL) {
+		free(m->blame_uid);
+		m->blame_uid = xstrdup(vmi->migration->uid);
+	}
+	machine_step_done(m, NULL);
+}
+
+static void
+step_blame(struct machine *m)
+{
+	struct err err;
+
+	if (proxyctl_blame(handler_proxy(m->handler), PROXY_SOURCE, m->uid,
+			   blamed, m, &err) == -1)
+		blamed(m, NULL, &err);
+}
+
 static int
 sweep(struct machine *m, struct err *err)
 {
@@ -524,12 +548,19 @@ machine_step(struct machine *m)
 		[STEP_STOP_SOURCE] = step_stop_source,
 		[STEP_STOP_TARGET] = step_stop_target,
 		[STEP_CLEANUP] = step_cleanup,
+		[STEP_BLAME] = step_blame,
 		[STEP_SWEEP] = step_sweep,
 		[STEP_PAUSE] = step_pause,
 		[STEP_UNPAUSE] = step_unpause,
 		[STEP_SHUTDOWN] = step_shutdown,
 		[STEP_KILL] = step_kill,
 	};
+	const struct vmi *vmi = machine_vmi(m);
 
+	/* By its answer the object may be of the next one already. */
+	free(m->step_uid);
+	m->step_uid = xstrdup(vmi != NULL && vmi->migration != NULL
+				      ? vmi->migration->uid
+				      : "");
 	steps[m->decision.step](m);
 }

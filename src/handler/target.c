@@ -60,10 +60,11 @@ target_pod_down(const struct facts *f, struct decision *d)
 	return true;
 }
 
+/* One that has begun may be here: to fail it would be to lose it. */
 static bool
 target_refused(const struct facts *f, struct decision *d)
 {
-	if (f->link != LINK_REFUSED)
+	if (f->link != LINK_REFUSED || state_of(f)->start_us != 0)
 		return false;
 	decide_failure(f, d, "VersionSkew", f->link_text);
 	return true;
@@ -114,6 +115,35 @@ target_listens(const struct facts *f, struct decision *d)
 	d->step = STEP_LISTEN_TARGET;
 	decision_emit(d, false, "PreparingTarget",
 		      "VirtualMachineInstance Migration Target Prepared.");
+	return true;
+}
+
+/*
+ * The source has given the machine away, or has ended with it, and nothing has
+ * come here; or half of it has, and the other half is lost.
+ */
+static bool
+target_missed(const struct facts *f, struct decision *d)
+{
+	const struct launch_record *r = facts_record(f, LAUNCH_TARGET);
+	int64_t left_us = state_of(f)->end_us;
+	bool stalled = r->reason == LAUNCH_REASON_POST_COPY_FAILED;
+	int64_t due_us =
+		left_us + (stalled ? DECIDE_RECOVERY_US : DECIDE_ARRIVAL_US);
+
+	if (left_us == 0 || r->completed || (facts_has_domain(f) && !stalled))
+		return false;
+	decision_again(d, due_us);
+	if (f->now_us < due_us)
+		return false;
+	if (stalled)
+		decide_failure(f, d, launch_reason_name(r->reason),
+			       "the connection broke in post-copy, and the "
+			       "source of the machine has ended");
+	else
+		decide_failure(f, d, "NeverArrived",
+			       "the machine was handed over, and its domain "
+			       "was never observed on the target node");
 	return true;
 }
 
@@ -206,6 +236,8 @@ target_takes(const struct facts *f, struct decision *d)
 
 	if (facts_is_owner(f))
 		return false;
+	/* Not when somebody gives it up at the same moment. */
+	w->exact = true;
 	wish_set(w, MEMBER_STATE "targetNodeDomainDetected", json_true());
 	wish_time(w, MEMBER_STATE "targetNodeDomainReadyTimestamp",
 		  r->domain_ready_us != 0 ? r->domain_ready_us : r->end_us);
@@ -254,6 +286,7 @@ static const struct decide_rule target_rules[] = {
 	{ "target-network", target_network },
 	{ "target-prepares", target_prepares },
 	{ "target-listens", target_listens },
+	{ "target-missed", target_missed },
 	{ "target-tells", target_tells },
 	{ "target-fails", target_fails },
 	{ "target-takes", target_takes },

@@ -51,6 +51,9 @@ testnode_init(struct testnode *n, const char *name)
 		.target = { "", "10.0.0.2", n->ports },
 		.finalized = "",
 		.swept = "",
+		.blame_uid = "",
+		.blame_code = "",
+		.blame_text = "",
 		.pause_failure = "",
 	};
 }
