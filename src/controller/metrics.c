@@ -7,14 +7,16 @@
 #include "api/names.h"
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/prom.h"
+#include "base/str.h"
+#include "controller/migration/tally.h"
 #include "controller/world.h"
 #include "meta/time.h"
 
 static int
 write_head(struct buf *buf, const char *name, const char *help)
 {
-	return buf_printf(buf, "# HELP %s %s\n# TYPE %s gauge\n", name, help,
-			  name);
+	return prom_head(buf, name, "gauge", help);
 }
 
 /* Which phases make up which number. */
@@ -54,6 +56,36 @@ write_phases(const struct world *world, struct buf *buf)
 			sum += counts[p];
 		if (write_head(buf, phases[i].name, phases[i].help) == -1 ||
 		    buf_printf(buf, "%s %zu\n", phases[i].name, sum) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+#define WAITING "ferry_migration_waiting_since_timestamp_seconds"
+
+static int
+write_waiting(const struct world *world, struct buf *buf)
+{
+	struct cache_walk walk = cache_find(world_cache(world, WORLD_VMIMS),
+					    VMIMS_ACTIVE, WORLD_ACTIVE);
+	const struct vmim *vmim;
+
+	if (write_head(buf, WAITING,
+		       "Since when a migration waits for what it waits for.") ==
+	    -1)
+		return -1;
+	while ((vmim = world_next(&walk)) != NULL) {
+		const struct cond *cond =
+			conds_find(&vmim->conds, COND_WAITING);
+
+		if (cond != NULL &&
+		    buf_printf(buf,
+			       WAITING "{namespace=\"%s\",vmi=\"%s\",vmim="
+				       "\"%s\",cause=\"%s\"} %.17g\n",
+			       vmim->meta.ns, vmim->vmi_name, vmim->meta.name,
+			       tally_cause(cond->reason),
+			       (double)cond->since_us /
+				       (double)TIME_US_PER_SECOND) == -1)
 			return -1;
 	}
 	return 0;
@@ -164,16 +196,56 @@ write_machines(const struct world *world, struct buf *buf)
 			  outdated);
 }
 
+#define VM_MIGRATING \
+	"kubevirt_vm_migrating_status_last_transition_timestamp_seconds"
+
+/* When one of its conditions changed last, if it is on its way; 0 otherwise,
+ * as KubeVirt has it. */
+static int64_t
+migrating_since_us(const struct vm *vm)
+{
+	int64_t last_us = 0;
+
+	if (!str_equal(vm->printable_status, "Migrating"))
+		return 0;
+	for (size_t i = 0; i < vm->conds.len; i++) {
+		if (vm->conds.list[i].since_us > last_us)
+			last_us = vm->conds.list[i].since_us;
+	}
+	return last_us;
+}
+
+static int
+write_vms(const struct world *world, struct buf *buf)
+{
+	struct cache_walk walk = cache_all(world_cache(world, WORLD_VMS));
+	const struct vm *vm;
+
+	if (write_head(buf, VM_MIGRATING,
+		       "When a machine that is on its way changed last.") == -1)
+		return -1;
+	while ((vm = world_next(&walk)) != NULL) {
+		if (buf_printf(buf,
+			       VM_MIGRATING
+			       "{name=\"%s\",namespace=\"%s\"} %.17g\n",
+			       vm->meta.name, vm->meta.ns,
+			       (double)(migrating_since_us(vm) /
+					TIME_US_PER_SECOND)) == -1)
+			return -1;
+	}
+	return 0;
+}
+
 int
 metrics_write(const struct world *world, struct buf *buf)
 {
-	if (write_phases(world, buf) == -1 ||
+	if (write_phases(world, buf) == -1 || write_waiting(world, buf) == -1 ||
 	    write_ended(world, buf, MIGRATION_SUCCEEDED,
 			"kubevirt_vmi_migration_succeeded") == -1 ||
 	    write_ended(world, buf, MIGRATION_FAILED,
 			"kubevirt_vmi_migration_failed") == -1 ||
 	    write_times(world, buf, false) == -1 ||
-	    write_times(world, buf, true) == -1)
+	    write_times(world, buf, true) == -1 || write_vms(world, buf) == -1)
 		return -1;
 	return write_machines(world, buf);
 }

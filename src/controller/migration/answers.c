@@ -281,6 +281,45 @@ answers_step(struct run *run, const struct step *step,
 	return on_answer[step->kind](run, step, action, result);
 }
 
+/* Several may have been passed before any was written. */
+static void
+count_phases(const struct run *run, int64_t now_us)
+{
+	const struct decision *d = &run->decision;
+	struct tally *tally = &run->all->tally;
+	enum migration_phase phase = run->phase;
+	int64_t since_us = run->phase_since_us;
+
+	for (size_t i = 0; i < d->passed_count; i++) {
+		int64_t entered_us = run->note->entered_us[d->passed[i]];
+
+		if (entered_us == 0)
+			entered_us = now_us;
+		if (since_us != 0)
+			tally_phase_left(tally, phase, entered_us - since_us);
+		tally_phase_reached(tally, d->passed[i],
+				    now_us - run->created_us);
+		phase = d->passed[i];
+		since_us = entered_us;
+	}
+}
+
+static void
+count_wait(const struct run *run, int64_t now_us)
+{
+	const struct decision *d = &run->decision;
+
+	for (size_t i = 0; i < d->cond_count && run->waited_for[0] != '\0';
+	     i++) {
+		const struct decision_cond *cond = &d->conds[i];
+
+		if (str_equal(cond->type, COND_WAITING) &&
+		    (cond->remove || !str_equal(cond->reason, run->waited_for)))
+			tally_waited(&run->all->tally, run->waited_for,
+				     now_us - run->waited_since_us);
+	}
+}
+
 static void
 status_is_written(struct run *run, const json_t *answer)
 {
@@ -295,9 +334,11 @@ status_is_written(struct run *run, const json_t *answer)
 		log_info(runstate_ref(run, ref), "phase %s -> %s (%s)",
 			 migration_phase_name(run->phase),
 			 migration_phase_name(d->phase), d->rule);
-	for (size_t i = 0; i < d->passed_count; i++)
-		tally_phase_reached(&m->tally, d->passed[i],
-				    now_us - run->created_us);
+	count_phases(run, now_us);
+	count_wait(run, now_us);
+	if (d->passed_count != 0 && migration_phase_is_final(d->phase))
+		tally_result(&m->tally, js_obj_at(answer, "status"),
+			     now_us - run->created_us);
 	for (size_t i = 0; i < d->event_count; i++)
 		emit(run, &d->events[i]);
 	if (d->passed_count != 0 && migration_phase_is_final(d->phase))

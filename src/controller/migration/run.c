@@ -63,6 +63,7 @@ run_free(struct run *run)
 	free(run->uid);
 	free(run->vmi_name);
 	free(run->vmi_uid);
+	free(run->waited_for);
 	free(run);
 }
 
@@ -161,7 +162,13 @@ see(struct run *run, struct sight *sight, struct facts *f)
 static void
 remember(struct run *run, const struct facts *f)
 {
+	const struct cond *waiting = conds_find(&f->vmim->conds, COND_WAITING);
+
 	run->phase = f->vmim->phase;
+	run->phase_since_us = f->vmim->phase_since_us[run->phase];
+	run->waited_since_us = waiting == NULL ? 0 : waiting->since_us;
+	free(run->waited_for);
+	run->waited_for = xstrdup(waiting == NULL ? "" : waiting->reason);
 	run->urgent = slots_used(run->all->slots) <= MIGRATIONS_URGENT_MAX &&
 		      rank_priority(f) >= RANK_ACTIVE;
 	free(run->vmi_uid);

@@ -42,6 +42,9 @@ struct run {
 	char *vmi_name, *vmi_uid;
 	int64_t created_us;
 	enum migration_phase phase; /* that the last decision began with */
+	int64_t phase_since_us;
+	char *waited_for; /* then; "" for nothing */
+	int64_t waited_since_us;
 	struct decision decision;
 	struct reading *reading; /* NULL: the caches are looked at */
 	json_t *ns_json;         /* the namespace; NULL: not read */

@@ -2,38 +2,106 @@
 #include "controller/migration/tally.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
+#include "api/names.h"
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/err.h"
+#include "base/jsat.h"
+#include "base/str.h"
 #include "controller/migration/internal.h"
 #include "kube/client.h"
 #include "meta/time.h"
 
-#define HISTOGRAM \
-	"kubevirt_vmi_migration_phase_transition_time_from_creation_seconds"
+#define US_PER_SECOND 1e6
+#define MS_PER_SECOND 1e3
+#define LABELS_SIZE 128
 
-/* Upper bounds in seconds, as KubeVirt has them: half a second to ten
- * minutes. */
-static const double bounds[TALLY_BUCKETS] = {
-	0.5, 1,  2.5, 5,   7.5, 10,  15,  20,  30,  45,
-	60,  90, 120, 150, 180, 240, 300, 450, 600, 1200,
+static const char *const causes[] = {
+	WAITING_CLUSTER_SLOT, WAITING_SOURCE_SLOT,
+	WAITING_TARGET_SLOT,  WAITING_BACKOFF,
+	WAITING_QUOTA,        WAITING_UTILITY_VOLUMES,
+	WAITING_BACKUP,       WAITING_OTHER,
+	WAITING_PODS,         WAITING_SOURCE_POD,
+	WAITING_MACHINE,      WAITING_SCHEDULING,
+	WAITING_POD_START,    WAITING_TARGET_PREPARATION,
+	WAITING_SOURCE_START, WAITING_TRANSFER,
+	WAITING_ABORT,        "Other",
 };
+_Static_assert(ARRAY_LEN(causes) == TALLY_CAUSES, "each has a place");
+
+static const char *const results[TALLY_RESULTS] = { "succeeded", "failed" };
 
 void
 tally_phase_reached(struct tally *tally, enum migration_phase phase,
 		    int64_t age_us)
 {
-	struct tally_phase *p = &tally->phases[phase];
-	double seconds = age_us <= 0 ? 0 : (double)age_us / 1e6;
+	prom_observe(&tally->phases[phase], &prom_bounds_waits,
+		     (double)age_us / US_PER_SECOND);
+}
 
-	p->count++;
-	p->sum_s += seconds;
-	for (size_t i = 0; i < ARRAY_LEN(bounds); i++) {
-		if (seconds <= bounds[i]) {
-			p->buckets[i]++;
-			return;
-		}
-	}
+void
+tally_phase_left(struct tally *tally, enum migration_phase phase,
+		 int64_t after_us)
+{
+	prom_observe(&tally->phase_times[phase], &prom_bounds_waits,
+		     (double)after_us / US_PER_SECOND);
+}
+
+static size_t
+find_cause(const char *reason)
+{
+	size_t i = 0;
+
+	while (i < TALLY_CAUSES - 1 && !str_equal(causes[i], reason))
+		i++;
+	return i;
+}
+
+const char *
+tally_cause(const char *reason)
+{
+	return causes[find_cause(reason)];
+}
+
+void
+tally_waited(struct tally *tally, const char *reason, int64_t us)
+{
+	prom_observe(&tally->waits[find_cause(reason)], &prom_bounds_waits,
+		     (double)us / US_PER_SECOND);
+}
+
+static bool
+read_time(const json_t *state, const char *name, int64_t *ret_us)
+{
+	struct err err;
+
+	return time_parse(js_str_at(state, name), ret_us, &err) == 0;
+}
+
+void
+tally_result(struct tally *tally, const json_t *status, int64_t age_us)
+{
+	const json_t *state = js_obj_at(status, "migrationState");
+	bool failed = !str_equal(js_str_at(status, "phase"),
+				 migration_phase_name(MIGRATION_SUCCEEDED));
+	int64_t start_us, end_us;
+
+	prom_observe(&tally->totals[failed], &prom_bounds_waits,
+		     (double)age_us / US_PER_SECOND);
+	if (failed)
+		return;
+	if (read_time(state, "startTimestamp", &start_us) &&
+	    read_time(state, "endTimestamp", &end_us))
+		prom_observe(&tally->transfers, &prom_bounds_waits,
+			     (double)(end_us - start_us) / US_PER_SECOND);
+	/* A node of another make does not tell. */
+	if (js_at(state, "progress.downtimeMs") != NULL)
+		prom_observe(
+			&tally->downtimes, &prom_bounds_pauses,
+			(double)js_int_at(state, "progress.downtimeMs", 0) /
+				MS_PER_SECOND);
 }
 
 void
@@ -45,44 +113,89 @@ tally_ended(struct tally *tally, unsigned writes)
 		tally->most_writes = writes;
 }
 
-static int
-write_phase(struct buf *buf, enum migration_phase phase,
-	    const struct tally_phase *p)
-{
-	const char *name = migration_phase_name(phase);
-	uint64_t sum = 0;
+/* A family of histograms that differ in one label; those without anything in
+ * them are left out. */
+struct family {
+	const char *name, *help, *label;
+	const struct prom_histogram *list;
+	size_t count;
+	const char *(*value)(size_t i);
+};
 
-	for (size_t i = 0; i < ARRAY_LEN(bounds); i++) {
-		sum += p->buckets[i];
-		if (buf_printf(buf,
-			       HISTOGRAM
-			       "_bucket{phase=\"%s\",le=\"%g\"} %" PRIu64 "\n",
-			       name, bounds[i], sum) == -1)
-			return -1;
-	}
-	return buf_printf(buf,
-			  HISTOGRAM "_bucket{phase=\"%s\",le=\"+Inf\"} "
-				    "%" PRIu64 "\n" HISTOGRAM
-				    "_sum{phase=\"%s\"} %g\n" HISTOGRAM
-				    "_count{phase=\"%s\"} %" PRIu64 "\n",
-			  name, p->count, name, p->sum_s, name, p->count);
+static const char *
+phase_value(size_t i)
+{
+	return migration_phase_name((enum migration_phase)i);
+}
+
+static const char *
+cause_value(size_t i)
+{
+	return causes[i];
+}
+
+static const char *
+result_value(size_t i)
+{
+	return results[i];
 }
 
 static int
-write_histogram(struct buf *buf, const struct tally *tally)
+write_family(struct buf *buf, const struct family *f)
 {
-	if (buf_printf(buf,
-		       "# HELP " HISTOGRAM
-		       " How long after its creation a migration reached a "
-		       "phase.\n# TYPE " HISTOGRAM " histogram\n") == -1)
+	char labels[LABELS_SIZE];
+
+	if (prom_head(buf, f->name, "histogram", f->help) == -1)
 		return -1;
-	for (enum migration_phase p = MIGRATION_PENDING;
-	     p < MIGRATION_PHASE_COUNT; p++) {
-		if (tally->phases[p].count != 0 &&
-		    write_phase(buf, p, &tally->phases[p]) == -1)
+	for (size_t i = 0; i < f->count; i++) {
+		if (f->list[i].count == 0)
+			continue;
+		(void)snprintf(labels, sizeof(labels), "%s=\"%s\"", f->label,
+			       f->value(i));
+		if (prom_write_histogram(buf, f->name, labels,
+					 &prom_bounds_waits, &f->list[i]) == -1)
 			return -1;
 	}
 	return 0;
+}
+
+#define TRANSFER "ferry_migration_transfer_seconds"
+#define DOWNTIME "ferry_migration_downtime_seconds"
+
+int
+tally_write_histograms(const struct tally *t, struct buf *buf)
+{
+	const struct family families[] = {
+		{ "kubevirt_vmi_migration_phase_transition_time_from_creation_"
+		  "seconds",
+		  "How long after its creation a migration reached a phase.",
+		  "phase", t->phases, ARRAY_LEN(t->phases), phase_value },
+		{ "ferry_migration_phase_seconds",
+		  "How long migrations were in a phase.", "phase",
+		  t->phase_times, ARRAY_LEN(t->phase_times), phase_value },
+		{ "ferry_migration_wait_seconds",
+		  "How long migrations waited, by what for.", "cause", t->waits,
+		  ARRAY_LEN(t->waits), cause_value },
+		{ "ferry_migration_seconds",
+		  "From a migration's creation to its end.", "result",
+		  t->totals, ARRAY_LEN(t->totals), result_value },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(families); i++) {
+		if (write_family(buf, &families[i]) == -1)
+			return -1;
+	}
+	if (prom_head(buf, TRANSFER, "histogram",
+		      "From the first byte sent to the end, of migrations that "
+		      "succeeded.") == -1 ||
+	    prom_write_histogram(buf, TRANSFER, "", &prom_bounds_waits,
+				 &t->transfers) == -1 ||
+	    prom_head(buf, DOWNTIME, "histogram",
+		      "How long guests stood still, of migrations that "
+		      "succeeded.") == -1)
+		return -1;
+	return prom_write_histogram(buf, DOWNTIME, "", &prom_bounds_pauses,
+				    &t->downtimes);
 }
 
 static int
@@ -108,25 +221,6 @@ write_timing(struct buf *buf, const char *rank, const struct timing *timing)
 			  timing->count);
 }
 
-struct value {
-	const char *name, *type, *help;
-	double value;
-};
-
-static int
-write_values(struct buf *buf, const struct value *values, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		const struct value *v = &values[i];
-
-		if (buf_printf(buf, "# HELP %s %s\n# TYPE %s %s\n%s %.17g\n",
-			       v->name, v->help, v->name, v->type, v->name,
-			       v->value) == -1)
-			return -1;
-	}
-	return 0;
-}
-
 int
 tally_write(struct buf *buf, void *arg)
 {
@@ -134,7 +228,7 @@ tally_write(struct buf *buf, void *arg)
 	const struct tally *t = &m->tally;
 	const struct kube_client_stats *client =
 		kube_client_stats(world_client(m->world));
-	const struct value values[] = {
+	const struct prom_single values[] = {
 		{ "ferry_migration_slots_used", "gauge",
 		  "Migrations that hold a slot.",
 		  (double)slots_used(m->slots) },
@@ -172,8 +266,8 @@ tally_write(struct buf *buf, void *arg)
 		  "Those of them that failed.", (double)client->failed },
 	};
 
-	if (write_histogram(buf, t) == -1 ||
-	    write_values(buf, values, ARRAY_LEN(values)) == -1 ||
+	if (tally_write_histograms(t, buf) == -1 ||
+	    prom_write_singles(buf, values, ARRAY_LEN(values)) == -1 ||
 	    buf_printf(buf,
 		       "# HELP ferry_migration_reconcile_seconds From being "
 		       "due to being done with, of one look at a migration.\n"
