@@ -41,7 +41,7 @@ facts_is_switched(const struct facts *facts)
 
 	return state != NULL && !state->failed &&
 	       (state->completed || state->domain_ready_us != 0 ||
-		state->mode == MODE_POST_COPY);
+		state->end_us != 0 || state->mode == MODE_POST_COPY);
 }
 
 bool

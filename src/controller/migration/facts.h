@@ -62,8 +62,8 @@ const struct migration_state *facts_state(const struct facts *facts);
 bool facts_is_handed_off(const struct facts *facts);
 /* The nodes say that the machine has arrived. */
 bool facts_is_done(const struct facts *facts);
-/* The machine runs on the target already, or part of it does: to stop now is
- * to lose it. */
+/* The machine runs on the target already, or part of it does, or the source has
+ * said that it has left: to stop now is to lose it. */
 bool facts_is_switched(const struct facts *facts);
 /* Somebody has deleted it: that is how migrations are canceled. */
 bool facts_is_canceled(const struct facts *facts);

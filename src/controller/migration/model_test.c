@@ -65,6 +65,7 @@ check_all_used(void)
 	for (size_t i = 0; i < rungs; i++) {
 		/* Not played here. */
 		if (strcmp(ladder[i].name, "decentralized") == 0 ||
+		    strcmp(ladder[i].name, "not-migratable") == 0 ||
 		    strcmp(ladder[i].name, "utility-late") == 0)
 			continue;
 		if (!used_rungs[i])
@@ -278,7 +279,7 @@ pod_event(int i, unsigned what)
 static void
 source_works(struct mstate *s)
 {
-	bool switched = s->arrived || s->post_copy || s->completed;
+	bool switched = s->arrived || s->post_copy || s->left || s->completed;
 
 	if (s->failed || s->completed)
 		return;
@@ -288,7 +289,8 @@ source_works(struct mstate *s)
 	} else if (s->address && !s->abort && !s->started) {
 		s->started = true;
 	} else if (s->started && !switched && dice(4) == 0) {
-		s->post_copy = true;
+		s->post_copy = dice(2) == 0;
+		s->left = !s->post_copy;
 	} else if (!switched && dice(8) == 0) {
 		s->failed = true;
 	}
@@ -305,12 +307,15 @@ target_works(struct mvmi *m)
 	pod = &live.pods[s->target_pod];
 	if (!pod->exists || pod->down || pod->vmim != s->vmim) {
 		/* The machine was there, at least in part. */
-		if (s->arrived || s->post_copy)
+		if (s->arrived || s->post_copy || s->left)
 			m->ended = true;
 		return;
 	}
 	if (!s->address) {
 		s->address = true;
+	} else if (s->left && !s->arrived && dice(4) == 0) {
+		s->failed = true;
+		m->ended = true;
 	} else if (s->started && !s->arrived) {
 		s->arrived = true;
 	} else if (s->arrived) {
@@ -351,7 +356,7 @@ vmi_event(int i)
 	case 5:
 		/* Somebody meddles. */
 		if (m->state.vmim >= 0 && !m->state.completed &&
-		    !m->state.arrived && !m->state.post_copy)
+		    !m->state.arrived && !m->state.post_copy && !m->state.left)
 			m->state = (struct mstate){ .vmim = dice(2) == 0
 								    ? NONE
 								    : FOREIGN };
@@ -597,7 +602,8 @@ drain(void)
 		for (int i = 0; i < VMIS; i++) {
 			const struct mstate *s = &live.vmis[i].state;
 
-			if (!nodes_silent || s->arrived || s->post_copy)
+			if (!nodes_silent || s->arrived || s->post_copy ||
+			    s->left)
 				nodes_work(i);
 		}
 		collect_pods();

@@ -251,6 +251,7 @@ make_failure(const struct order_context *c, const struct action *action,
 	char now[TIME_TEXT_SIZE];
 	const struct failure failure = {
 		.migration_uid = c->facts->vmim->meta.uid,
+		.version = c->facts->vmi->meta.version,
 		.reason = action->text,
 		.now = time_text(c->facts->now_us, now),
 		.has_start = state->start_us != 0,

@@ -273,6 +273,11 @@ act_running(const struct facts *f, struct decision *d)
 	    state->domain_ready_us != 0 && !state->failed &&
 	    f->target_pod->target_ready[0] == '\0')
 		decision_act(d, ACTION_MARK_READY)->pod = f->target_pod;
+	if (state != NULL && state->end_us != 0)
+		return act_transfer(f, d, WAITING_TRANSFER,
+				    "The source node has given the machine "
+				    "away. It ends when the target node says "
+				    "whether it has arrived.");
 	return act_transfer(f, d, WAITING_TRANSFER,
 			    "The machine is being transferred. It ends when "
 			    "the target node says that it has arrived.");

@@ -88,6 +88,7 @@ view_state(struct views *v, const struct mstate *s)
 	v->state.abort_requested = s->abort;
 	v->state.start_us = s->started ? 1 : 0;
 	v->state.domain_ready_us = s->arrived ? 1 : 0;
+	v->state.end_us = s->left ? 1 : 0;
 	v->state.mode = s->post_copy ? MODE_POST_COPY : MODE_PRE_COPY;
 	v->state.completed = s->completed || s->failed;
 	v->state.failed = s->failed;
@@ -216,7 +217,8 @@ delete_pod(const struct action *action, int i)
 	/* Never the one that the machine is in. */
 	CHECK(!m->exists || m->ended || m->pod != pod);
 	CHECK(!m->exists || m->ended || m->state.target_pod != pod ||
-	      m->state.vmim == NONE || m->state.failed || !m->state.arrived);
+	      m->state.vmim == NONE || m->state.failed ||
+	      !(m->state.arrived || m->state.left));
 	live.pods[pod].deleting = true;
 }
 
@@ -228,7 +230,7 @@ is_switched(int i)
 	const struct mstate *s = &m->state;
 
 	return m->exists && !m->ended && s->vmim == i && !s->failed &&
-	       (s->arrived || s->post_copy || s->completed) &&
+	       (s->arrived || s->post_copy || s->left || s->completed) &&
 	       live.pods[s->target_pod].exists &&
 	       live.pods[s->target_pod].vmim == i &&
 	       !live.pods[s->target_pod].down;

@@ -30,6 +30,7 @@ struct mstate {
 	int vmim; /* NONE: no state */
 	int source_pod, target_pod, source_node, target_node;
 	bool abort, address, started, arrived, post_copy, completed, failed;
+	bool left; /* the source has given it away */
 	char reason[DECISION_TEXT_SIZE];
 };
 

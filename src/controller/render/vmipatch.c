@@ -6,6 +6,7 @@
 #define STATE "/status/migrationState"
 #define LABELS "/metadata/labels"
 #define EVACUATION "/status/evacuationNodeName"
+#define VERSION "/metadata/resourceVersion"
 
 /* Takes value. */
 static void
@@ -105,6 +106,7 @@ vmipatch_fail(const struct failure *failure)
 {
 	json_t *patch = for_migration(failure->migration_uid);
 
+	add_op(patch, "test", VERSION, json_string(failure->version));
 	add_op(patch, "add", STATE "/failed", json_true());
 	add_op(patch, "add", STATE "/completed", json_true());
 	add_op(patch, "add", STATE "/failureReason",

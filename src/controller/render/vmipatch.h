@@ -49,12 +49,14 @@ json_t *vmipatch_handoff(const struct handoff *handoff);
 json_t *vmipatch_abort(const char *migration_uid);
 
 /*
- * Says that the migration has failed, where no node could. Depends as above.
- * now is a time as the API writes it; start and end say whether the state has
- * these times already, and it keeps them then.
+ * Says that the migration has failed, where no node could. Depends on the
+ * machine being as it was seen: it may arrive at this very moment. now is a
+ * time as the API writes it; start and end say whether the state has these
+ * times already, and it keeps them then.
  */
 struct failure {
 	const char *migration_uid;
+	const char *version; /* of the machine */
 	const char *reason;
 	const char *now;
 	bool has_start, has_end;

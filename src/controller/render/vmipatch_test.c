@@ -129,29 +129,37 @@ test_a_failure_keeps_the_times_there_are(void **state)
 {
 	struct failure failure = {
 		.migration_uid = "m1",
+		.version = "7",
 		.reason = "Target pod is down",
 		.now = "2026-11-16T05:00:00Z",
 		.has_start = true,
 	};
-	const char *begun = "status: {migrationState: {migrationUid: m1, "
+	const char *begun = "metadata: {resourceVersion: '7'}\n"
+			    "status: {migrationState: {migrationUid: m1, "
 			    "startTimestamp: t}}";
 	AUTO(js_unref) json_t *vmi = apply(begun, vmipatch_fail(&failure));
 
 	(void)state;
 	testcase_assert_yaml(
-		vmi, "status: {migrationState: {migrationUid: m1, "
+		vmi, "metadata: {resourceVersion: '7'}\n"
+		     "status: {migrationState: {migrationUid: m1, "
 		     "startTimestamp: t, endTimestamp: '2026-11-16T05:00:00Z', "
 		     "failed: true, completed: true, failureReason: Target pod "
 		     "is down}}");
 	failure.has_start = false;
 	failure.has_end = true;
 	js_unref(&vmi);
-	vmi = apply("status: {migrationState: {migrationUid: m1}}",
+	vmi = apply("metadata: {resourceVersion: '7'}\n"
+		    "status: {migrationState: {migrationUid: m1}}",
 		    vmipatch_fail(&failure));
 	assert_string_equal(
 		js_str_at(vmi, "status.migrationState.startTimestamp"),
 		failure.now);
 	assert_null(js_at(vmi, "status.migrationState.endTimestamp"));
+	/* Something has been written since it was seen. */
+	failure.version = "6";
+	assert_null(apply(begun, vmipatch_fail(&failure)));
+	failure.version = "7";
 	failure.migration_uid = "m2";
 	assert_null(apply(begun, vmipatch_fail(&failure)));
 }
