@@ -33,7 +33,7 @@ static const struct rule state_rules[] = {
 	{ "abortStatus", SIDE_SOURCE },
 	{ "failureReason", SIDE_SOURCE | SIDE_TARGET },
 	{ "failureCode", SIDE_SOURCE | SIDE_TARGET },
-	{ "progress", SIDE_SOURCE },
+	{ "progress", SIDE_SOURCE | SIDE_TARGET },
 	{ "endTimestamp", SIDE_SOURCE | SIDE_TARGET },
 	{ "completed", SIDE_SOURCE | SIDE_TARGET },
 	{ "failed", SIDE_SOURCE | SIDE_TARGET },

@@ -51,6 +51,7 @@ test_each_side_changes_what_it_owns(void **state)
 		{ STATE, "startTimestamp", "'2026-01-01T00:00:00Z'", true,
 		  false },
 		{ STATE, "mode", "'PreCopy'", true, false },
+		{ STATE, "progress", "{'downtimeMs': 1}", true, true },
 		{ STATE, "abortStatus", "'Succeeded'", true, false },
 		{ STATE, "endTimestamp", "'2026-01-01T00:00:00Z'", true, true },
 		{ STATE, "completed", "true", true, true },
