@@ -21,7 +21,7 @@
 struct migratable;
 
 /* The way to the launcher of the machine's pod on this node. */
-enum link_state {
+enum launchlink_state {
 	LINK_NONE,    /* there is no pod, or it has ended */
 	LINK_WAITING, /* it does not answer yet, or not any more */
 	LINK_REFUSED, /* no common protocol, or not who it should be */
@@ -42,7 +42,7 @@ struct facts {
 	const struct vmi *vmi; /* NULL: gone */
 	const json_t *object;  /* the same, whole; NULL: gone */
 	const struct pod *pod; /* its launcher's on this node; NULL */
-	enum link_state link;
+	enum launchlink_state link;
 	const char *link_text;              /* what is wrong with it; "" */
 	const struct launch_status *status; /* NULL unless LINK_READY */
 	/* status.interfaces for the machine, once its network is set up. */

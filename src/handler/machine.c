@@ -16,7 +16,7 @@
 #include "handler/claims.h"
 #include "handler/handler.h"
 #include "handler/host.h"
-#include "handler/link.h"
+#include "handler/launchlink.h"
 #include "handler/meter.h"
 #include "kube/events.h"
 #include "kube/obj.h"
@@ -69,7 +69,7 @@ set_text(char **text, const char *value)
 static void
 forget_pod(struct machine *m)
 {
-	link_free(m->link);
+	launchlink_free(m->link);
 	m->link = NULL;
 	json_decref(m->interfaces);
 	m->interfaces = NULL;
@@ -219,7 +219,7 @@ static void
 follow_pod(struct machine *m, const struct pod *pod)
 {
 	bool wanted = pod != NULL && !pod_is_down(pod);
-	struct link_config config = {
+	struct launchlink_config config = {
 		.loop = handler_options(m->handler)->loop,
 		.kubelet_root = handler_options(m->handler)->kubelet_root,
 		.changed = link_changed,
@@ -235,7 +235,7 @@ follow_pod(struct machine *m, const struct pod *pod)
 	set_text(&m->pod_uid, pod->meta.uid);
 	config.pod_uid = pod->meta.uid;
 	config.vmi_uid = pod->vmi_uid;
-	m->link = link_new(&config);
+	m->link = launchlink_new(&config);
 }
 
 /* Another machine of the same name: nothing that is known is of it. When there
@@ -281,9 +281,9 @@ gather(const struct machine *m, const struct pod *pod)
 		.vmi = machine_vmi(m),
 		.object = object,
 		.pod = pod,
-		.link = m->link == NULL ? LINK_NONE : link_state(m->link),
-		.link_text = m->link == NULL ? "" : link_text(m->link),
-		.status = m->link == NULL ? NULL : link_status(m->link),
+		.link = m->link == NULL ? LINK_NONE : launchlink_state(m->link),
+		.link_text = m->link == NULL ? "" : launchlink_text(m->link),
+		.status = m->link == NULL ? NULL : launchlink_status(m->link),
 		.interfaces = m->interfaces,
 		.migratable = m->judged ? &m->migratable : NULL,
 		.selinux_context = host_selinux_context(),
@@ -305,7 +305,7 @@ machine_measured(const struct machine *m)
 {
 	const struct vmi *vmi = machine_vmi(m);
 	const struct launch_status *status =
-		m->link == NULL ? NULL : link_status(m->link);
+		m->link == NULL ? NULL : launchlink_status(m->link);
 	bool here = vmi != NULL &&
 		    str_equal(vmi->node, handler_options(m->handler)->node);
 

@@ -24,7 +24,7 @@
 
 struct claims;
 struct handler;
-struct link;
+struct launchlink;
 struct machine;
 struct network_result;
 
@@ -35,8 +35,8 @@ struct machine {
 	char *ns, *name;
 	char *uid; /* of the VMI that was seen last; "" */
 
-	struct link *link; /* NULL: no pod */
-	char *pod_uid;     /* that it leads to; "" */
+	struct launchlink *link; /* NULL: no pod */
+	char *pod_uid;           /* that it leads to; "" */
 	json_t *interfaces;
 	struct network_result *network;
 

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "handler/handler.h"
-#include "handler/link.h"
+#include "handler/launchlink.h"
 #include "handler/machine.h"
 #include "meta/quantity.h"
 
@@ -55,7 +55,8 @@ call(struct machine *m, enum launch_method method, json_t *params)
 	if (m->link == NULL)
 		(void)err_set(&err, ERR_UNAVAILABLE, "there is no launcher");
 	else
-		result = link_call(m->link, method, params, answered, m, &err);
+		result = launchlink_call(m->link, method, params, answered, m,
+					 &err);
 	json_decref(params);
 	if (result == -1)
 		machine_step_done(m, &err);
@@ -99,16 +100,17 @@ set_up_network(struct machine *m, struct err *err)
 {
 	AUTO(close_fd) int cache = -1;
 	struct network_request request = {
-		.pod = link_pod(m->link),
+		.pod = launchlink_pod(m->link),
 		.pod_uid = m->pod_uid,
 		.vmi = machine_object(m),
-		.tap_uid = link_uid(m->link),
-		.tap_gid = link_gid(m->link),
+		.tap_uid = launchlink_uid(m->link),
+		.tap_gid = launchlink_gid(m->link),
 		.dnsmasq = handler_options(m->handler)->dnsmasq,
 	};
 	struct network_result *result;
 
-	if (link_open_dir(m->link, LINK_PRIVATE, NULL, &cache, err) == -1)
+	if (launchlink_open_dir(m->link, LAUNCHLINK_PRIVATE, NULL, &cache,
+				err) == -1)
 		return -1;
 	request.cache_fd = cache;
 	if (network_setup(&request, &result, err) == -1)
@@ -248,8 +250,8 @@ step_finalize(struct machine *m)
 	json_t *params = launch_uid_encode(machine_vmi(m)->migration->uid);
 	struct err err;
 
-	if (link_call(m->link, LAUNCH_FINALIZE, params, finalized, m, &err) ==
-	    -1)
+	if (launchlink_call(m->link, LAUNCH_FINALIZE, params, finalized, m,
+			    &err) == -1)
 		machine_step_done(m, &err);
 }
 
@@ -259,17 +261,20 @@ open_sockets(const struct machine *m, int *ret_fd, struct err *err)
 {
 	AUTO(close_fd) int public = -1;
 
-	if (link_open_dir(m->link, LINK_PUBLIC, NULL, &public, err) == -1)
+	if (launchlink_open_dir(m->link, LAUNCHLINK_PUBLIC, NULL, &public,
+				err) == -1)
 		return -1;
 	if (mkdirat(public, SOCKET_DIR, SOCKET_DIR_MODE) == 0) {
-		if (fchownat(public, SOCKET_DIR, link_uid(m->link),
-			     link_gid(m->link), AT_SYMLINK_NOFOLLOW) == -1)
+		if (fchownat(public, SOCKET_DIR, launchlink_uid(m->link),
+			     launchlink_gid(m->link),
+			     AT_SYMLINK_NOFOLLOW) == -1)
 			return err_errno(err, "cannot give away '%s'",
 					 SOCKET_DIR);
 	} else if (errno != EEXIST) {
 		return err_errno(err, "cannot make '%s'", SOCKET_DIR);
 	}
-	return link_open_dir(m->link, LINK_PUBLIC, SOCKET_DIR, ret_fd, err);
+	return launchlink_open_dir(m->link, LAUNCHLINK_PUBLIC, SOCKET_DIR,
+				   ret_fd, err);
 }
 
 /* What both sides are told. A new reference. */
@@ -350,7 +355,8 @@ step_listen_target(struct machine *m)
 	if (vmi->block_migration)
 		json_object_set_new(params, "block", json_true());
 	if (open_sockets(m, &sockets, &err) == -1 ||
-	    link_open_dir(m->link, LINK_LIBVIRT, NULL, &libvirt, &err) == -1 ||
+	    launchlink_open_dir(m->link, LAUNCHLINK_LIBVIRT, NULL, &libvirt,
+				&err) == -1 ||
 	    proxyctl_start(handler_proxy(m->handler),
 			   &(struct proxyctl_start){
 				   .side = PROXY_TARGET,
@@ -391,8 +397,9 @@ step_listen_source(struct machine *m)
 				    state, "targetDirectMigrationNodePorts")));
 	json_object_set_new(params, "owner",
 			    json_pack("{s:I, s:I}", "uid",
-				      (json_int_t)link_uid(m->link), "gid",
-				      (json_int_t)link_gid(m->link)));
+				      (json_int_t)launchlink_uid(m->link),
+				      "gid",
+				      (json_int_t)launchlink_gid(m->link)));
 	if (open_sockets(m, &sockets, &err) == -1 ||
 	    proxyctl_start(handler_proxy(m->handler),
 			   &(struct proxyctl_start){

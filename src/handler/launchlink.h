@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HANDLER_LINK_H
-#define HANDLER_LINK_H
+#ifndef HANDLER_LAUNCHLINK_H
+#define HANDLER_LAUNCHLINK_H
 
 /*
- * link - the way to the launcher of one pod.
+ * launchlink - the way to the launcher of one pod.
  *
  * Finds the launcher's socket in the pod's directories, connects, and stays
  * connected: a launcher that does not answer yet, or not any more, is tried
@@ -21,22 +21,22 @@
 #include "launchrpc/client.h"
 
 struct err;
-struct link;
+struct launchlink;
 struct loop;
 
 /* Between tries to connect: somebody waits for a launcher that starts; later
  * nobody is in a hurry. */
-#define LINK_EAGER_MS 20U
-#define LINK_EAGER_TRIES 250U
-#define LINK_RETRY_MS 200U
+#define LAUNCHLINK_EAGER_MS 20U
+#define LAUNCHLINK_EAGER_TRIES 250U
+#define LAUNCHLINK_RETRY_MS 200U
 
 /* emptyDir volumes of a launcher's pod; see docs/rendering.md. */
-#define LINK_SOCKETS "sockets"
-#define LINK_PUBLIC "public"
-#define LINK_PRIVATE "private"
-#define LINK_LIBVIRT "libvirt-runtime"
+#define LAUNCHLINK_SOCKETS "sockets"
+#define LAUNCHLINK_PUBLIC "public"
+#define LAUNCHLINK_PRIVATE "private"
+#define LAUNCHLINK_LIBVIRT "libvirt-runtime"
 
-struct link_config {
+struct launchlink_config {
 	struct loop *loop;
 	const char *kubelet_root; /* not copied */
 	const char *pod_uid;      /* copied */
@@ -46,31 +46,32 @@ struct link_config {
 	void *arg;
 };
 
-struct link *link_new(const struct link_config *config);
-void link_free(struct link *link); /* NULL is fine */
+struct launchlink *launchlink_new(const struct launchlink_config *config);
+void launchlink_free(struct launchlink *link); /* NULL is fine */
 
-enum link_state link_state(const struct link *link);
+enum launchlink_state launchlink_state(const struct launchlink *link);
 /* What is wrong with it; "". */
-const char *link_text(const struct link *link);
+const char *launchlink_text(const struct launchlink *link);
 /* NULL unless LINK_READY. */
-const struct launch_status *link_status(const struct link *link);
+const struct launch_status *launchlink_status(const struct launchlink *link);
 /* The pod, by its launcher; only when LINK_READY. */
-const struct network_pod *link_pod(const struct link *link);
+const struct network_pod *launchlink_pod(const struct launchlink *link);
 /* Who the launcher runs as. */
-uid_t link_uid(const struct link *link);
-gid_t link_gid(const struct link *link);
+uid_t launchlink_uid(const struct launchlink *link);
+gid_t launchlink_gid(const struct launchlink *link);
 
 /*
  * As launch_client_call(), one at a time; ERR_UNAVAILABLE unless LINK_READY.
  * The status of the answer is the link's before fn is called. When the link is
  * freed meanwhile it never is.
  */
-int link_call(struct link *link, enum launch_method method, json_t *params,
-	      launch_answer_fn fn, void *arg, struct err *err);
+int launchlink_call(struct launchlink *link, enum launch_method method,
+		    json_t *params, launch_answer_fn fn, void *arg,
+		    struct err *err);
 
 /* Opens a volume of the pod, or a directory in it (NULL: the volume itself),
  * as O_PATH. */
-int link_open_dir(const struct link *link, const char *volume, const char *name,
-		  int *ret_fd, struct err *err);
+int launchlink_open_dir(const struct launchlink *link, const char *volume,
+			const char *name, int *ret_fd, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "handler/link.h"
+#include "handler/launchlink.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -21,14 +21,14 @@
 #define SOCKET_NAME "launcher-sock"
 #define US_PER_MS 1000U
 
-struct link {
-	struct link_config config;
+struct launchlink {
+	struct launchlink_config config;
 	char *pod_uid, *vmi_uid;
 	struct loop_timer *timer;
 	struct launch_client *client;
 	struct network_pod pod;
 	struct ucred peer;
-	enum link_state state;
+	enum launchlink_state state;
 	unsigned tries;
 	char text[256];
 	bool has_status;
@@ -39,7 +39,8 @@ struct link {
 };
 
 static void
-set_state(struct link *link, enum link_state state, const char *text)
+set_state(struct launchlink *link, enum launchlink_state state,
+	  const char *text)
 {
 	bool same = link->state == state && str_equal(link->text, text);
 
@@ -51,7 +52,7 @@ set_state(struct link *link, enum link_state state, const char *text)
 
 /* The call that waits is answered, once. */
 static void
-answer(struct link *link, const struct launch_status *status,
+answer(struct launchlink *link, const struct launch_status *status,
        const struct err *err)
 {
 	launch_answer_fn fn = link->fn;
@@ -62,7 +63,7 @@ answer(struct link *link, const struct launch_status *status,
 }
 
 static void
-disconnect(struct link *link)
+disconnect(struct launchlink *link)
 {
 	launch_client_free(link->client);
 	link->client = NULL;
@@ -73,17 +74,18 @@ disconnect(struct link *link)
 }
 
 static void
-try_later(struct link *link)
+try_later(struct launchlink *link)
 {
-	unsigned pause_ms = link->tries++ < LINK_EAGER_TRIES ? LINK_EAGER_MS
-							     : LINK_RETRY_MS;
+	unsigned pause_ms = link->tries++ < LAUNCHLINK_EAGER_TRIES
+				    ? LAUNCHLINK_EAGER_MS
+				    : LAUNCHLINK_RETRY_MS;
 
 	loop_timer_start(link->timer, pause_ms * US_PER_MS);
 }
 
 /* The status is the launcher's own; a copy of it is kept. */
 static void
-keep_status(struct link *link, const struct launch_status *status)
+keep_status(struct launchlink *link, const struct launch_status *status)
 {
 	AUTO(js_unref) json_t *copy = launch_status_encode(status);
 	struct err err;
@@ -96,7 +98,7 @@ keep_status(struct link *link, const struct launch_status *status)
 static void
 on_status(void *ctx, const struct launch_status *status)
 {
-	struct link *link = ctx;
+	struct launchlink *link = ctx;
 
 	if (!str_equal(status->vmi_uid, link->vmi_uid)) {
 		struct err err;
@@ -129,7 +131,7 @@ first_status(void *arg, const struct launch_status *status,
 static void
 on_ready(void *ctx, const struct launch_versions *launcher)
 {
-	struct link *link = ctx;
+	struct launchlink *link = ctx;
 	struct err err;
 
 	(void)launcher;
@@ -142,8 +144,8 @@ on_ready(void *ctx, const struct launch_versions *launcher)
 static void
 on_ended(void *ctx, const struct err *err)
 {
-	struct link *link = ctx;
-	enum link_state state =
+	struct launchlink *link = ctx;
+	enum launchlink_state state =
 		err->kind == ERR_REFUSED ? LINK_REFUSED : LINK_WAITING;
 	char text[sizeof(link->text)];
 
@@ -157,7 +159,7 @@ on_ended(void *ctx, const struct err *err)
 }
 
 static int
-open_volume(const struct link *link, const char *volume, const char *name,
+open_volume(const struct launchlink *link, const char *volume, const char *name,
 	    int *ret_fd, struct err *err)
 {
 	AUTO(close_fd) int root = -1;
@@ -172,20 +174,20 @@ open_volume(const struct link *link, const char *volume, const char *name,
 }
 
 int
-link_open_dir(const struct link *link, const char *volume, const char *name,
-	      int *ret_fd, struct err *err)
+launchlink_open_dir(const struct launchlink *link, const char *volume,
+		    const char *name, int *ret_fd, struct err *err)
 {
 	return open_volume(link, volume, name, ret_fd, err);
 }
 
 /* Whoever listens there has to be in a pod, or it is nobody to talk to. */
 static int
-connect_launcher(struct link *link, int *ret_fd, struct err *err)
+connect_launcher(struct launchlink *link, int *ret_fd, struct err *err)
 {
 	AUTO(close_fd) int dir = -1, fd = -1;
 	socklen_t len = sizeof(link->peer);
 
-	if (open_volume(link, LINK_SOCKETS, NULL, &dir, err) == -1 ||
+	if (open_volume(link, LAUNCHLINK_SOCKETS, NULL, &dir, err) == -1 ||
 	    endpoint_connect(dir, SOCKET_NAME, &fd, err) == -1)
 		return -1;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &link->peer, &len) == -1)
@@ -199,7 +201,7 @@ connect_launcher(struct link *link, int *ret_fd, struct err *err)
 static void
 try_connect(void *arg)
 {
-	struct link *link = arg;
+	struct launchlink *link = arg;
 	struct launch_client_config config = {
 		.loop = link->config.loop,
 		.program = "ferry-handler",
@@ -220,10 +222,10 @@ try_connect(void *arg)
 	set_state(link, LINK_WAITING, err.text);
 }
 
-struct link *
-link_new(const struct link_config *config)
+struct launchlink *
+launchlink_new(const struct launchlink_config *config)
 {
-	struct link *link = xmalloc0(sizeof(*link));
+	struct launchlink *link = xmalloc0(sizeof(*link));
 
 	link->config = *config;
 	link->pod_uid = xstrdup(config->pod_uid);
@@ -236,7 +238,7 @@ link_new(const struct link_config *config)
 }
 
 void
-link_free(struct link *link)
+launchlink_free(struct launchlink *link)
 {
 	if (link == NULL)
 		return;
@@ -247,39 +249,39 @@ link_free(struct link *link)
 	free(link);
 }
 
-enum link_state
-link_state(const struct link *link)
+enum launchlink_state
+launchlink_state(const struct launchlink *link)
 {
 	return link->state;
 }
 
 const char *
-link_text(const struct link *link)
+launchlink_text(const struct launchlink *link)
 {
 	return link->text;
 }
 
 const struct launch_status *
-link_status(const struct link *link)
+launchlink_status(const struct launchlink *link)
 {
 	return link->state == LINK_READY && link->has_status ? &link->status
 							     : NULL;
 }
 
 const struct network_pod *
-link_pod(const struct link *link)
+launchlink_pod(const struct launchlink *link)
 {
 	return &link->pod;
 }
 
 uid_t
-link_uid(const struct link *link)
+launchlink_uid(const struct launchlink *link)
 {
 	return link->peer.uid;
 }
 
 gid_t
-link_gid(const struct link *link)
+launchlink_gid(const struct launchlink *link)
 {
 	return link->peer.gid;
 }
@@ -287,7 +289,7 @@ link_gid(const struct link *link)
 static void
 answered(void *arg, const struct launch_status *status, const struct err *err)
 {
-	struct link *link = arg;
+	struct launchlink *link = arg;
 
 	if (status != NULL)
 		keep_status(link, status);
@@ -295,8 +297,8 @@ answered(void *arg, const struct launch_status *status, const struct err *err)
 }
 
 int
-link_call(struct link *link, enum launch_method method, json_t *params,
-	  launch_answer_fn fn, void *arg, struct err *err)
+launchlink_call(struct launchlink *link, enum launch_method method,
+		json_t *params, launch_answer_fn fn, void *arg, struct err *err)
 {
 	assert(link->fn == NULL);
 	if (link->client == NULL || link->state != LINK_READY)
