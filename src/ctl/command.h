@@ -19,6 +19,7 @@ int command_restart(int argc, char **argv);
 int command_pause(int argc, char **argv);
 int command_unpause(int argc, char **argv);
 int command_explain(int argc, char **argv);
+int command_preflight(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 
 /* Of `cluster`. */

@@ -26,6 +26,7 @@ static const struct command commands[] = {
 	{ "unpause", command_unpause, "let it go on" },
 	{ "explain", command_explain,
 	  "what happened, why it waits or failed, what to do" },
+	{ "preflight", command_preflight, "would it move, and whereto" },
 	{ "doctor", command_doctor,
 	  "the proxies and the way between the nodes" },
 	{ "cluster", command_cluster, "a whole cluster on this computer" },

@@ -82,6 +82,28 @@ pod_of(const struct page_facts *f)
 	return js_str_at(state_of(f), "targetPod");
 }
 
+/* The last complaint about the target pod, of scheduler or kubelet; "". */
+static const char *
+complaint(const struct page_facts *f)
+{
+	const char *pod = pod_of(f), *last = "", *when = "";
+	const json_t *event;
+	size_t i;
+
+	json_array_foreach(f->events, i, event)
+	{
+		const char *time = js_str_at(event, "lastTimestamp");
+
+		if (!str_equal(js_str_at(event, "type"), "Warning") ||
+		    !str_equal(js_str_at(event, "involvedObject.name"), pod) ||
+		    strcmp(time, when) < 0)
+			continue;
+		when = time;
+		last = js_str_at(event, "message");
+	}
+	return last;
+}
+
 static void
 set_text(json_t *obj, const char *name, const char *value)
 {
@@ -95,6 +117,7 @@ struct finding {
 	const char *code;
 	const char *since;
 	const char *message;
+	const char *detail; /* of somebody else; NULL or "": none */
 };
 
 static void
@@ -116,6 +139,8 @@ add_finding(const struct page_facts *f, json_t *list,
 
 	set_text(o, "since", finding->since);
 	set_text(o, "message", finding->message);
+	if (finding->detail != NULL)
+		set_text(o, "detail", finding->detail);
 	if (remedy == NULL) {
 		set_text(o, "meaning",
 			 "This version of ferryctl does not know this code.");
@@ -168,6 +193,9 @@ find_wait(const struct page_facts *f, json_t *list)
 		.message = js_str_at(cond, "message"),
 	};
 
+	if (str_equal(finding.code, WAITING_SCHEDULING) ||
+	    str_equal(finding.code, WAITING_POD_START))
+		finding.detail = complaint(f);
 	if (condition_is_true(conds, COND_WAITING))
 		add_finding(f, list, &finding);
 }

@@ -81,6 +81,7 @@ write_finding(struct buf *out, const json_t *finding)
 		(void)buf_printf(out, " (since %s)", since);
 	(void)buf_append_str(out, "\n");
 	paragraph_write(out, INDENT, js_str_at(finding, "message"));
+	paragraph_write(out, INDENT, js_str_at(finding, "detail"));
 	paragraph_write(out, INDENT, js_str_at(finding, "meaning"));
 	write_steps(out, "Check", js_arr_at(finding, "checks"));
 	write_steps(out, "Do", js_arr_at(finding, "remedies"));

@@ -138,8 +138,8 @@ static const struct remedy remedies[] = {
 		       "ferryctl start -n {ns} {vm}" },
 		     CANCEL }),
 	FOR(WAITING, "PodUnschedulable", "unschedulable",
-	    "No node fits the target pod. The message is the scheduler's. It "
-	    "is given up after 300 seconds.",
+	    "No node fits the target pod, as the scheduler says. It is given "
+	    "up after 300 seconds.",
 	    .check = { NODES, PREFLIGHT, POD_EVENTS },
 	    .fix = { { "let a node take it again",
 		       "kubectl uncordon NODE" },

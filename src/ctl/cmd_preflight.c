@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The command `preflight`. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kinds.h"
+#include "api/names.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/command.h"
+#include "base/err.h"
+#include "base/jsat.h"
+#include "base/mem.h"
+#include "base/opts.h"
+#include "base/str.h"
+#include "ctl/checks.h"
+#include "ctl/command.h"
+#include "ctl/preflight.h"
+#include "ctl/verb.h"
+#include "kube/obj.h"
+
+#define REQUEST_MS 10000U
+#define STATUS_NO 3 /* it would not move */
+
+struct preflight {
+	struct verb verb;
+	const char *vm;
+	const char *node;
+	const char *output;
+	json_t *vmi, *pod, *vmims, *nodes, *pods, *quotas, *claims, *nets;
+	char *refusal;
+};
+
+static int
+send_request(struct preflight *p, struct kube_request *request, json_t **ret,
+	     struct err *err)
+{
+	request->timeout_ms = REQUEST_MS;
+	return kubesync_send(p->verb.kube, request, ret, err);
+}
+
+static int
+get(struct preflight *p, const struct kube_resource *resource, const char *ns,
+    const char *name, json_t **ret, struct err *err)
+{
+	struct kube_request request = {
+		.verb = KUBE_GET,
+		.resource = resource,
+		.ns = ns,
+		.name = name,
+	};
+
+	return send_request(p, &request, ret, err);
+}
+
+/* *ret stays NULL when it may not be read. */
+static int
+list(struct preflight *p, struct kube_request *request, json_t **ret,
+     struct err *err)
+{
+	AUTO(js_unref) json_t *answer = NULL;
+
+	request->verb = KUBE_GET;
+	if (send_request(p, request, &answer, err) == -1)
+		return err->kind == ERR_DENIED ? 0 : -1;
+	*ret = json_incref(js_arr_at(answer, "items"));
+	return 0;
+}
+
+static int
+gather_lists(struct preflight *p, struct err *err)
+{
+	AUTO(free_ptr)
+	char *selector = xasprintf(LABEL_VMI_NAME "==%s", p->vm);
+	struct kube_request vmims = { .resource = &api_vmims,
+				      .ns = p->verb.ns,
+				      .label_selector = selector };
+	struct kube_request nodes = { .resource = &kube_nodes };
+	struct kube_request pods = { .resource = &kube_pods };
+	struct kube_request quotas = { .resource = &kube_resourcequotas,
+				       .ns = p->verb.ns };
+
+	if (list(p, &vmims, &p->vmims, err) == -1 ||
+	    list(p, &nodes, &p->nodes, err) == -1 ||
+	    list(p, &pods, &p->pods, err) == -1)
+		return -1;
+	return list(p, &quotas, &p->quotas, err);
+}
+
+/* The pod on the machine's node. */
+static int
+find_pod(struct preflight *p, struct err *err)
+{
+	AUTO(free_ptr)
+	char *selector = xasprintf(LABEL_CREATED_BY "==%s", obj_uid(p->vmi));
+	struct kube_request request = { .resource = &kube_pods,
+					.ns = p->verb.ns,
+					.label_selector = selector };
+	AUTO(js_unref) json_t *pods = NULL;
+	json_t *pod;
+	size_t i;
+
+	if (list(p, &request, &pods, err) == -1)
+		return -1;
+	json_array_foreach(pods, i, pod)
+	{
+		if (str_equal(js_str_at(pod, "spec.nodeName"),
+			      js_str_at(p->vmi, "status.nodeName")) &&
+		    p->pod == NULL)
+			p->pod = json_incref(pod);
+	}
+	return 0;
+}
+
+static int
+gather_claims(struct preflight *p, struct err *err)
+{
+	const json_t *volume;
+	size_t i;
+
+	p->claims = json_object();
+	json_array_foreach(js_arr_at(p->vmi, "spec.volumes"), i, volume)
+	{
+		const char *name =
+			js_str_at(volume, "persistentVolumeClaim.claimName");
+		json_t *claim = NULL;
+
+		if (name[0] == '\0')
+			name = js_str_at(volume, "dataVolume.name");
+		if (name[0] == '\0')
+			continue;
+		if (get(p, &kube_persistentvolumeclaims, p->verb.ns, name,
+			&claim, err) == -1 &&
+		    err->kind != ERR_NOT_FOUND)
+			return -1;
+		json_object_set_new(p->claims, name,
+				    claim == NULL ? json_null() : claim);
+	}
+	return 0;
+}
+
+static int
+gather_networks(struct preflight *p, struct err *err)
+{
+	const json_t *network;
+	size_t i;
+
+	p->nets = json_object();
+	json_array_foreach(js_arr_at(p->vmi, "spec.networks"), i, network)
+	{
+		const char *name = js_str_at(network, "multus.networkName");
+		const char *slash = strchr(name, '/');
+		AUTO(free_ptr)
+		char *ns = slash == NULL
+				   ? xstrdup(p->verb.ns)
+				   : xstrndup(name, (size_t)(slash - name));
+		AUTO(js_unref) json_t *nad = NULL;
+
+		if (name[0] == '\0')
+			continue;
+		if (get(p, &api_nads, ns, slash == NULL ? name : slash + 1,
+			&nad, err) == -1 &&
+		    err->kind != ERR_NOT_FOUND && err->kind != ERR_DENIED)
+			return -1;
+		json_object_set_new(p->nets, name,
+				    nad != NULL               ? json_true()
+				    : err->kind == ERR_DENIED ? json_null()
+							      : json_false());
+	}
+	return 0;
+}
+
+/* What the control plane would say, without making anything. */
+static int
+ask_admission(struct preflight *p, struct err *err)
+{
+	AUTO(js_unref)
+	json_t *body = json_pack(
+		"{s:s, s:s, s:{s:s}, s:{s:s}}", "apiVersion", "kubevirt.io/v1",
+		"kind", "VirtualMachineInstanceMigration", "metadata",
+		"generateName", "preflight-", "spec", "vmiName", p->vm);
+	struct kube_request request = {
+		.verb = KUBE_CREATE,
+		.resource = &api_vmims,
+		.ns = p->verb.ns,
+		.body = body,
+		.dry_run = true,
+	};
+
+	if (p->node != NULL)
+		json_object_set_new(
+			js_obj_at(body, "spec"), "addedNodeSelector",
+			json_pack("{s:s}", LABEL_HOSTNAME, p->node));
+	if (send_request(p, &request, NULL, err) == 0)
+		p->refusal = xstrdup("");
+	else if (err->kind == ERR_UNAVAILABLE || err->kind == ERR_TIMEOUT)
+		return -1;
+	else
+		p->refusal = xstrdup(err->text);
+	return 0;
+}
+
+static int
+gather(struct preflight *p, struct err *err)
+{
+	AUTO(js_unref) json_t *vm = NULL;
+
+	if (get(p, &api_vmis, p->verb.ns, p->vm, &p->vmi, err) == -1) {
+		if (err->kind != ERR_NOT_FOUND ||
+		    get(p, &api_vms, p->verb.ns, p->vm, &vm, err) == -1)
+			return -1;
+		return 0; /* stopped: that is what will be said */
+	}
+	if (gather_lists(p, err) == -1 || find_pod(p, err) == -1 ||
+	    gather_claims(p, err) == -1 || gather_networks(p, err) == -1)
+		return -1;
+	if (p->node != NULL && p->nodes != NULL) {
+		AUTO(js_unref) json_t *node = NULL;
+
+		if (get(p, &kube_nodes, NULL, p->node, &node, err) == -1)
+			return -1;
+	}
+	return ask_admission(p, err);
+}
+
+static int
+print_result(struct preflight *p)
+{
+	const struct preflight_facts facts = {
+		.vmi = p->vmi,
+		.pod = p->pod,
+		.vmims = p->vmims,
+		.nodes = p->nodes,
+		.pods = p->pods,
+		.quotas = p->quotas,
+		.claims = p->claims,
+		.nets = p->nets,
+		.refusal = p->refusal,
+		.only = p->node,
+	};
+	AUTO(js_unref) json_t *checks = json_array();
+	AUTO(free_ptr) char *text = NULL;
+	size_t fit = 0;
+	bool machine_ok;
+
+	preflight_machine(&facts, checks);
+	machine_ok = checks_count(checks, PREFLIGHT_MACHINE, CHECK_FAIL) == 0;
+	if (p->pod != NULL)
+		fit = preflight_nodes(&facts, checks);
+	if (p->output != NULL) {
+		AUTO(js_unref)
+		json_t *all = json_pack(
+			"{s:s, s:s, s:b, s:I, s:O}", "namespace", p->verb.ns,
+			"machine", p->vm, "moves", machine_ok && fit > 0,
+			"nodesThatFit", (json_int_t)fit, "checks", checks);
+
+		text = json_dumps(all, JSON_INDENT(2));
+		(void)printf("%s\n", text);
+	} else {
+		text = checks_text(checks);
+		(void)printf("%s\n%s: %s; nodes that fit: %zu\n", text, p->vm,
+			     machine_ok && fit > 0 ? "would move"
+						   : "would not move now",
+			     fit);
+	}
+	return machine_ok && fit > 0 ? 0 : STATUS_NO;
+}
+
+static void
+preflight_done(struct preflight *p)
+{
+	json_t *const all[] = { p->vmi,  p->pod,    p->vmims,  p->nodes,
+				p->pods, p->quotas, p->claims, p->nets };
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		json_decref(all[i]);
+	free(p->refusal);
+	verb_done(&p->verb);
+}
+
+int
+command_preflight(int argc, char **argv)
+{
+	struct preflight p = { .vm = NULL };
+	const struct opt table[] = {
+		KUBE_FLAGS_OPTS(&p.verb.flags),
+		{ "node", "NODE", "only this one as a target", OPT_STR, &p.node,
+		  0, 0 },
+		{ "output", "json", "the checks as a JSON object", OPT_STR,
+		  &p.output, 0, 0 },
+	};
+	const struct opts opts = {
+		.program = "ferryctl preflight",
+		.args = "VM",
+		.summary = "Says whether a machine would move now, and "
+			   "whereto, without moving it.",
+		.table = table,
+		.count = ARRAY_LEN(table),
+		.args_min = 1,
+		.args_max = 1,
+	};
+	int first, status;
+	struct err err;
+
+	verb_shorts(argc, argv);
+	if (!command_parse(&opts, argc, argv, &first, &status))
+		return status;
+	p.vm = argv[first];
+	if (p.output != NULL && !str_equal(p.output, "json"))
+		status = err_set(&err, ERR_INVALID,
+				 "--output: '%s' is not json", p.output);
+	else if (verb_open(&p.verb, &err) == -1 || gather(&p, &err) == -1)
+		status = -1;
+	else
+		status = print_result(&p);
+	if (status == -1)
+		status = command_error(&err, err.kind == ERR_INVALID
+						     ? COMMAND_USAGE
+						     : COMMAND_FAILED);
+	preflight_done(&p);
+	return status;
+}
