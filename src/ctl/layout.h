@@ -38,6 +38,10 @@ struct err;
 #define LAYOUT_API_PORT 6443
 #define LAYOUT_WEBHOOK_PORT 8443
 #define LAYOUT_KUBELET_PORT 10250
+/* Metrics: of the controller beside the API server, of handlers on eth0. */
+#define LAYOUT_CONTROLLER_PORT 8444
+#define LAYOUT_HANDLER_PORT 8443
+#define LAYOUT_LISTEN_SIZE 96 /* "ADDR:PORT" */
 
 enum layout_net {
 	NET_NODES,

@@ -351,14 +351,18 @@ start_api(struct setup *setup, struct err *err)
 static int
 start_controller(struct setup *setup, struct err *err)
 {
+	const struct layout *l = &setup->state->layout;
 	AUTO(free_ptr)
-	char *kubeconfig =
-		layout_path(&setup->state->layout, "controller.kubeconfig");
+	char *kubeconfig = layout_path(l, "controller.kubeconfig");
+	char address[LAYOUT_TEXT_SIZE], listen[LAYOUT_LISTEN_SIZE];
 
-	return setup_start(
-		setup, TOOL_CONTROLLER, 0,
-		json_pack("[s, s, s]", "serve", "--kubeconfig", kubeconfig),
-		err);
+	(void)snprintf(listen, sizeof(listen), "%s:%d",
+		       layout_address(l, NET_NODES, 0, address),
+		       LAYOUT_CONTROLLER_PORT);
+	return setup_start(setup, TOOL_CONTROLLER, 0,
+			   json_pack("[s, s, s, s, s]", "serve", "--kubeconfig",
+				     kubeconfig, "--listen", listen),
+			   err);
 }
 
 /* The program lists every step; those of nodes are in setup_nodes.c. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -307,15 +308,20 @@ start_handler(struct setup *setup, unsigned node, struct err *err)
 	AUTO(free_ptr)
 	char *control = layout_path(l, "node%u/proxy.sock", node);
 	AUTO(free_ptr) char *host = layout_path(l, "host");
-	char name[LAYOUT_TEXT_SIZE];
+	char name[LAYOUT_TEXT_SIZE], address[LAYOUT_TEXT_SIZE];
+	char listen[LAYOUT_LISTEN_SIZE];
 
-	return setup_start(
-		setup, TOOL_HANDLER, node,
-		json_pack("[s, s, s, s, s, s, s, s, s, s, s]", "serve",
-			  "--kubeconfig", kubeconfig, "--node-name",
-			  layout_node(node, name), "--kubelet-root", kubelet,
-			  "--proxy-control", control, "--host-dir", host),
-		err);
+	(void)snprintf(listen, sizeof(listen), "%s:%d",
+		       layout_address(l, NET_NODES, node, address),
+		       LAYOUT_HANDLER_PORT);
+	return setup_start(setup, TOOL_HANDLER, node,
+			   json_pack("[s, s, s, s, s, s, s, s, s, s, s, s, s]",
+				     "serve", "--kubeconfig", kubeconfig,
+				     "--node-name", layout_node(node, name),
+				     "--kubelet-root", kubelet,
+				     "--proxy-control", control, "--host-dir",
+				     host, "--listen", listen),
+			   err);
 }
 
 int
