@@ -20,7 +20,7 @@
 #include "launcher/files.h"
 #include "launcher/libvirtd.h"
 #include "launcher/probe.h"
-#include "launcher/worker.h"
+#include "launcher/virtworker.h"
 #include "virt/caps.h"
 #include "virt/conn.h"
 
@@ -56,13 +56,14 @@ ask(struct probe *probe, struct virt_conn *conn, struct err *err)
 }
 
 static void
-ask_work(struct worker *worker, void *arg)
+ask_work(struct virtworker *worker, void *arg)
 {
 	struct probe *probe = arg;
 	uint64_t deadline_ms = loop_now_ms() + LIBVIRT_TIMEOUT_MS;
 	struct virt_conn *conn;
 
-	while ((probe->rc = worker_conn(worker, &conn, &probe->err)) == -1 &&
+	while ((probe->rc = virtworker_conn(worker, &conn, &probe->err)) ==
+		       -1 &&
 	       loop_now_ms() < deadline_ms)
 		(void)usleep(CONNECT_PAUSE_US);
 	if (probe->rc == 0)
@@ -134,14 +135,14 @@ run_libvirt(struct probe *probe, struct err *err)
 		.private_dir = "",
 	};
 	struct libvirtd *libvirtd;
-	struct worker *worker;
+	struct virtworker *worker;
 
 	if (libvirtd_start(&config, &libvirtd, err) == -1)
 		return -1;
-	worker = worker_new("probe", probe->loop, libvirtd_uri(false));
-	worker_do(worker, ask_work, ask_done, probe);
+	worker = virtworker_new("probe", probe->loop, libvirtd_uri(false));
+	virtworker_do(worker, ask_work, ask_done, probe);
 	loop_run(probe->loop);
-	worker_free(worker);
+	virtworker_free(worker);
 	libvirtd_stop(libvirtd);
 	while (waitpid(-1, NULL, 0) > 0)
 		;

@@ -15,7 +15,7 @@
 #include "launcher/domainxml.h"
 #include "launcher/libvirtd.h"
 #include "launcher/source.h"
-#include "launcher/worker.h"
+#include "launcher/virtworker.h"
 #include "meta/time.h"
 #include "version.h"
 #include "virt/domain.h"
@@ -96,16 +96,16 @@ qemu_is_gone(const struct launcher *launcher)
 }
 
 static void
-look_work(struct worker *worker, void *arg)
+look_work(struct virtworker *worker, void *arg)
 {
 	struct look_job *job = arg;
 	struct virt_progress arrival;
 	struct virt_conn *conn;
 	struct err err;
 
-	job->rc = worker_conn(worker, &conn, &err);
+	job->rc = virtworker_conn(worker, &conn, &err);
 	if (job->rc == 0) {
-		watch(job->launcher, conn, worker_conn_serial(worker));
+		watch(job->launcher, conn, virtworker_conn_serial(worker));
 		job->rc = virt_domain_look(conn, job->launcher->domain,
 					   &job->look, &err);
 	}
@@ -232,7 +232,7 @@ launcher_look(struct launcher *launcher)
 	job->launcher = launcher;
 	job->arriving =
 		launcher->target.uid != NULL && !launcher->target.completed;
-	worker_do(launcher->looker, look_work, look_done, job);
+	virtworker_do(launcher->looker, look_work, look_done, job);
 }
 
 void
@@ -278,14 +278,14 @@ idle(void *arg)
 }
 
 static void
-kill_work(struct worker *worker, void *arg)
+kill_work(struct virtworker *worker, void *arg)
 {
 	struct launcher *launcher = arg;
 	struct virt_conn *conn;
 	struct err err;
 	pid_t pid = launcher->qemu_pid;
 
-	if (worker_conn(worker, &conn, &err) == 0 &&
+	if (virtworker_conn(worker, &conn, &err) == 0 &&
 	    virt_domain_destroy(conn, launcher->domain, &err) == 0)
 		return;
 	log_warning(NULL, "%s", err.text);
@@ -301,17 +301,17 @@ launcher_kill(struct launcher *launcher)
 	launcher->life.killing = true;
 	if (launcher->kill_ms == 0)
 		launcher->kill_ms = loop_now_ms();
-	worker_do(launcher->killer, kill_work, post_look, launcher);
+	virtworker_do(launcher->killer, kill_work, post_look, launcher);
 }
 
 static void
-press_work(struct worker *worker, void *arg)
+press_work(struct virtworker *worker, void *arg)
 {
 	struct launcher *launcher = arg;
 	struct virt_conn *conn;
 	struct err err;
 
-	if (worker_conn(worker, &conn, &err) == -1 ||
+	if (virtworker_conn(worker, &conn, &err) == -1 ||
 	    virt_domain_press(conn, launcher->domain, &err) == -1)
 		log_debug(NULL, "trying again: %s", err.text);
 }
@@ -335,7 +335,7 @@ press(void *arg)
 		return;
 	}
 	left_ms = launcher->kill_ms - now;
-	worker_do(launcher->killer, press_work, NULL, launcher);
+	virtworker_do(launcher->killer, press_work, NULL, launcher);
 	loop_timer_start(
 		launcher->press_timer,
 		(left_ms < LAUNCHER_PRESS_MS ? left_ms : LAUNCHER_PRESS_MS) *
@@ -391,9 +391,11 @@ launcher_new(const struct launcher_config *config)
 	launcher->domain =
 		domain_name(launcher->options.ns, launcher->options.name);
 	launcher->look.id = -1;
-	launcher->looker = worker_new("looker", config->loop, launcher->uri);
-	launcher->actor = worker_new("actor", config->loop, launcher->uri);
-	launcher->killer = worker_new("killer", config->loop, launcher->uri);
+	launcher->looker =
+		virtworker_new("looker", config->loop, launcher->uri);
+	launcher->actor = virtworker_new("actor", config->loop, launcher->uri);
+	launcher->killer =
+		virtworker_new("killer", config->loop, launcher->uri);
 	launcher->look_timer =
 		loop_timer_new(config->loop, look_late, launcher);
 	launcher->idle_timer = loop_timer_new(config->loop, idle, launcher);
@@ -408,9 +410,9 @@ launcher_new(const struct launcher_config *config)
 void
 launcher_free(struct launcher *launcher)
 {
-	worker_free(launcher->looker);
-	worker_free(launcher->actor);
-	worker_free(launcher->killer);
+	virtworker_free(launcher->looker);
+	virtworker_free(launcher->actor);
+	virtworker_free(launcher->killer);
 	loop_timer_free(launcher->look_timer);
 	loop_timer_free(launcher->idle_timer);
 	loop_timer_free(launcher->press_timer);

@@ -30,7 +30,7 @@ struct loop;
 struct rpc_pending;
 struct source;
 struct virt_watch;
-struct worker;
+struct virtworker;
 
 #define LAUNCHER_LOOK_MS 1000U
 /* With a migration under way: its end is seen by events, and if not, soon. */
@@ -43,7 +43,7 @@ struct launcher {
 	struct options options;
 	struct loop *loop;
 	struct children *children;
-	struct worker *looker, *actor, *killer;
+	struct virtworker *looker, *actor, *killer;
 	const char *uri;
 	char *domain;
 	/* Told when something has changed, and asked who listens. */

@@ -21,7 +21,7 @@
 #include "launcher/domainxml.h"
 #include "launcher/files.h"
 #include "launcher/options.h"
-#include "launcher/worker.h"
+#include "launcher/virtworker.h"
 #include "virt/conn.h"
 #include "virt/domain.h"
 
@@ -95,12 +95,12 @@ machine_make_dirs(const struct options *options, struct err *err)
 
 /* libvirtd is started beside: the first that needs it waits. */
 static int
-connect_libvirt(struct worker *worker, struct virt_conn **ret_conn,
+connect_libvirt(struct virtworker *worker, struct virt_conn **ret_conn,
 		struct err *err)
 {
 	uint64_t deadline_ms = loop_now_ms() + MACHINE_LIBVIRT_WAIT_MS;
 
-	while (worker_conn(worker, ret_conn, err) == -1) {
+	while (virtworker_conn(worker, ret_conn, err) == -1) {
 		if (loop_now_ms() > deadline_ms)
 			return -1;
 		(void)usleep(CONNECT_PAUSE_US);
@@ -177,7 +177,7 @@ make_disks(const struct options *options, struct children *children,
 
 int
 machine_start(const struct options *options, struct children *children,
-	      struct worker *worker, const struct launch_sync *sync,
+	      struct virtworker *worker, const struct launch_sync *sync,
 	      struct err *err)
 {
 	AUTO(free_ptr) char *runtime = machine_runtime_dir(options);
@@ -213,7 +213,7 @@ machine_start(const struct options *options, struct children *children,
 
 int
 machine_prepare(const struct options *options, struct children *children,
-		struct worker *worker, const struct launch_prepare *prepare,
+		struct virtworker *worker, const struct launch_prepare *prepare,
 		struct err *err)
 {
 	AUTO(disks_done) struct disks disks = { 0 };

@@ -20,7 +20,7 @@
 struct children;
 struct err;
 struct options;
-struct worker;
+struct virtworker;
 
 #define MACHINE_LIBVIRT_WAIT_MS 60000U
 
@@ -40,12 +40,12 @@ int machine_make_dirs(const struct options *options, struct err *err);
 
 /* Defines and starts the domain. */
 int machine_start(const struct options *options, struct children *children,
-		  struct worker *worker, const struct launch_sync *sync,
+		  struct virtworker *worker, const struct launch_sync *sync,
 		  struct err *err);
 
 /* Makes the disks that come in are written to. */
 int machine_prepare(const struct options *options, struct children *children,
-		    struct worker *worker, const struct launch_prepare *prepare,
-		    struct err *err);
+		    struct virtworker *worker,
+		    const struct launch_prepare *prepare, struct err *err);
 
 #endif

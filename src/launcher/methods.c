@@ -19,7 +19,7 @@
 #include "launcher/libvirtd.h"
 #include "launcher/machine.h"
 #include "launcher/source.h"
-#include "launcher/worker.h"
+#include "launcher/virtworker.h"
 #include "launchrpc/request.h"
 #include "rpc/session.h"
 
@@ -111,7 +111,7 @@ follow_console(struct launcher *launcher, const json_t *vmi)
 }
 
 static void
-sync_work(struct worker *worker, void *arg)
+sync_work(struct virtworker *worker, void *arg)
 {
 	struct job *job = arg;
 
@@ -179,12 +179,12 @@ launcher_sync(struct launcher *launcher, const json_t *params,
 	sync = (struct launch_sync){ 0 };
 	own(&job->sync.vmi);
 	launcher->busy = true;
-	worker_do(launcher->actor, sync_work, sync_done, job);
+	virtworker_do(launcher->actor, sync_work, sync_done, job);
 	return 0;
 }
 
 static void
-prepare_work(struct worker *worker, void *arg)
+prepare_work(struct virtworker *worker, void *arg)
 {
 	struct job *job = arg;
 
@@ -246,18 +246,18 @@ launcher_prepare(struct launcher *launcher, const json_t *params,
 	prepare = (struct launch_prepare){ 0 };
 	own(&job->prepare.vmi);
 	launcher->busy = true;
-	worker_do(launcher->actor, prepare_work, prepare_done, job);
+	virtworker_do(launcher->actor, prepare_work, prepare_done, job);
 	return 0;
 }
 
 static void
-pause_work(struct worker *worker, void *arg)
+pause_work(struct virtworker *worker, void *arg)
 {
 	struct job *job = arg;
 	struct virt_conn *conn;
 	enum virt_state state;
 
-	job->rc = worker_conn(worker, &conn, &job->err);
+	job->rc = virtworker_conn(worker, &conn, &job->err);
 	if (job->rc == 0)
 		job->rc = virt_domain_look(conn, job->launcher->domain,
 					   &job->look, &job->err);
@@ -304,7 +304,7 @@ launcher_pause(struct launcher *launcher, bool pause,
 		return err_set(err, ERR_CONFLICT, "there is no machine");
 	job = job_new(launcher, pending);
 	job->pause = pause;
-	worker_do(launcher->actor, pause_work, pause_done, job);
+	virtworker_do(launcher->actor, pause_work, pause_done, job);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launcher/worker.h"
+#include "launcher/virtworker.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -12,12 +12,12 @@
 
 struct job {
 	struct job *next;
-	void (*work)(struct worker *worker, void *arg);
+	void (*work)(struct virtworker *worker, void *arg);
 	void (*done)(void *arg);
 	void *arg;
 };
 
-struct worker {
+struct virtworker {
 	struct loop *loop;
 	const char *name;
 	const char *uri;
@@ -31,7 +31,7 @@ struct worker {
 };
 
 static struct job *
-next_job(struct worker *worker)
+next_job(struct virtworker *worker)
 {
 	struct job *job;
 
@@ -51,7 +51,7 @@ next_job(struct worker *worker)
 static void *
 run(void *arg)
 {
-	struct worker *worker = arg;
+	struct virtworker *worker = arg;
 	struct job *job;
 
 	(void)pthread_setname_np(pthread_self(), worker->name);
@@ -65,10 +65,10 @@ run(void *arg)
 	return NULL;
 }
 
-struct worker *
-worker_new(const char *name, struct loop *loop, const char *uri)
+struct virtworker *
+virtworker_new(const char *name, struct loop *loop, const char *uri)
 {
-	struct worker *worker = xmalloc0(sizeof(*worker));
+	struct virtworker *worker = xmalloc0(sizeof(*worker));
 
 	worker->loop = loop;
 	worker->name = name;
@@ -82,7 +82,7 @@ worker_new(const char *name, struct loop *loop, const char *uri)
 }
 
 void
-worker_free(struct worker *worker)
+virtworker_free(struct virtworker *worker)
 {
 	struct job *job;
 
@@ -103,8 +103,9 @@ worker_free(struct worker *worker)
 }
 
 void
-worker_do(struct worker *worker, void (*work)(struct worker *, void *arg),
-	  void (*done)(void *arg), void *arg)
+virtworker_do(struct virtworker *worker,
+	      void (*work)(struct virtworker *, void *arg),
+	      void (*done)(void *arg), void *arg)
 {
 	struct job *job = xmalloc0(sizeof(*job));
 
@@ -119,7 +120,8 @@ worker_do(struct worker *worker, void (*work)(struct worker *, void *arg),
 }
 
 int
-worker_conn(struct worker *worker, struct virt_conn **ret_conn, struct err *err)
+virtworker_conn(struct virtworker *worker, struct virt_conn **ret_conn,
+		struct err *err)
 {
 	if (worker->conn != NULL && !virt_conn_alive(worker->conn))
 		virt_conn_done(&worker->conn);
@@ -133,7 +135,7 @@ worker_conn(struct worker *worker, struct virt_conn **ret_conn, struct err *err)
 }
 
 unsigned
-worker_conn_serial(const struct worker *worker)
+virtworker_conn_serial(const struct virtworker *worker)
 {
 	return worker->serial;
 }
