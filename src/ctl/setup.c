@@ -22,6 +22,7 @@
 #include "ctl/fabric.h"
 #include "ctl/spawn.h"
 
+#define KUBECONFIG_ARGS_MAX 16
 #define POLL_NS (100L * 1000 * 1000)
 #define ACCOUNT "system:serviceaccount:kubevirt:"
 #define TEXT_PORT_SIZE 96
@@ -198,33 +199,42 @@ start_cluster(struct setup *setup, struct err *err)
 			  err);
 }
 
+/* Groups of those who have an account in the cluster. */
+static const char *const account_groups[] = { "system:serviceaccounts",
+					      "system:serviceaccounts:kubevirt",
+					      NULL };
+static const char *const node_groups[] = { "system:nodes", NULL };
+
 /* A kubeconfig with a certificate; kept if it is there already. */
 static int
 make_kubeconfig(struct setup *setup, const char *path, const char *user,
-		const char *group, struct err *err)
+		const char *const *groups, struct err *err)
 {
 	AUTO(free_ptr)
 	char *dir = layout_path(&setup->state->layout, "cluster");
 	AUTO(free_ptr) char *text = NULL;
-	const char *const argv[] = {
+	const char *argv[KUBECONFIG_ARGS_MAX] = {
 		setup->tools[TOOL_CLUSTER],
 		"kubeconfig",
 		"--dir",
 		dir,
 		"--user",
 		user,
-		"--group",
-		group,
-		NULL,
 	};
+	size_t count = 6;
 
 	if (access(path, F_OK) == 0)
 		return 0;
+	for (; *groups != NULL; groups++) {
+		argv[count++] = "--group";
+		argv[count++] = *groups;
+	}
 	if (tool_run(argv, &text, err) == -1)
 		return -1;
 	return setup_write(path, text, err);
 }
 
+/* What they may do is in the roles that they are deployed with elsewhere. */
 static int
 make_credentials(struct setup *setup, struct err *err)
 {
@@ -233,12 +243,10 @@ make_credentials(struct setup *setup, struct err *err)
 	AUTO(free_ptr)
 	char *controller = layout_path(l, "controller.kubeconfig");
 
-	/* Their own names, by which admission knows them; what they may do is
-	 * not limited where everything runs on one machine. */
-	if (make_kubeconfig(setup, api, ACCOUNT "kubevirt-api",
-			    "system:masters", err) == -1 ||
+	if (make_kubeconfig(setup, api, ACCOUNT "kubevirt-api", account_groups,
+			    err) == -1 ||
 	    make_kubeconfig(setup, controller, ACCOUNT "kubevirt-controller",
-			    "system:masters", err) == -1)
+			    account_groups, err) == -1)
 		return -1;
 	for (unsigned node = 1; node <= l->nodes; node++) {
 		AUTO(free_ptr)
@@ -246,8 +254,7 @@ make_credentials(struct setup *setup, struct err *err)
 		AUTO(free_ptr)
 		char *user = xasprintf("system:node:node%u", node);
 
-		if (make_kubeconfig(setup, path, user, "system:nodes", err) ==
-		    -1)
+		if (make_kubeconfig(setup, path, user, node_groups, err) == -1)
 			return -1;
 	}
 	return 0;
@@ -334,15 +341,16 @@ start_api(struct setup *setup, struct err *err)
 
 	if (access(cert, F_OK) == -1 && tool_run(make, NULL, err) == -1)
 		return -1;
-	if (setup_start(setup, TOOL_API, 0,
+	/* With its role, which it needs from the beginning. */
+	if (tool_run(print, &manifests, err) == -1 ||
+	    kubesync_apply_yaml(setup->kube, manifests, strlen(manifests),
+				err) == -1 ||
+	    setup_start(setup, TOOL_API, 0,
 			json_pack("[s, s, s, s, s, s, s, s, s]", "serve",
 				  "--kubeconfig", kubeconfig, "--listen",
 				  url + strlen("https://"), "--cert", cert,
 				  "--key", key),
-			err) == -1 ||
-	    tool_run(print, &manifests, err) == -1 ||
-	    kubesync_apply_yaml(setup->kube, manifests, strlen(manifests),
-				err) == -1)
+			err) == -1)
 		return -1;
 	return setup_wait(setup, "admission", TOOL_API, 0, admission_answers,
 			  err);
