@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import platform
+import signal
 import sys
 
 from figures import Bound, at, judge, ratio, table, verdict_line
@@ -19,6 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIZES = (100, 1000, 10000)
 STORM = 1000
 WAITING = 5000
+SAMPLES = 300
 
 
 def parse_arguments(arguments):
@@ -37,6 +39,9 @@ def parse_arguments(arguments):
     parser.add_argument("--waiting", type=int, default=WAITING, metavar="N",
                         help="migrations that wait while the latency is "
                         f"measured (default {WAITING})")
+    parser.add_argument("--samples", type=int, default=SAMPLES, metavar="N",
+                        help="latencies that are measured (default "
+                        f"{SAMPLES})")
     parser.add_argument("--build", metavar="DIR",
                         default=os.environ.get("FERRY_BUILD", ROOT / "build"),
                         help="where meson built (default: build)")
@@ -88,6 +93,8 @@ ROWS = (
 
 def main(arguments):
     plan = parse_arguments(arguments)
+    # So that what was started is ended.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     build = pathlib.Path(plan.build).resolve()
     os.environ["FERRY_BUILD"] = str(build)
     # What follows finds its programs by FERRY_BUILD as it is read.

@@ -12,7 +12,6 @@ from played_feed import Feed
 from played_objects import PODS, VMIMS, namespaced
 
 ACTIVE = 10  # migrations at a time, while the others wait
-SAMPLES = 300
 DEADLINE = 900
 COUNTERS = ("controller_requests", "controller_writes", "controller_events",
             "migration_writes")
@@ -124,15 +123,15 @@ def wait_quiet(controller):
         time.sleep(QUIET_SECONDS)
 
 
-def measure_latency(fleet, waiting, add):
+def measure_latency(fleet, plan, add):
     """From a node's write to the controller's answer to it."""
     migrations = {machine: name
-                  for name, machine in fleet.migrate(waiting).items()}
+                  for name, machine in fleet.migrate(plan.waiting).items()}
     with Played(fleet.cluster, brisk=True,
                 held=("prepare", "start", "arrive")) as played:
         played.adopt(*map(node_of, range(NODE_COUNT)))
         samples = []
-        while len(samples) < SAMPLES:
+        while len(samples) < plan.samples:
             machine = next_due(played)
             samples += follow(fleet, played, machine,
                               migrations[machine.split("/")[1]])
@@ -178,9 +177,9 @@ def measure(build, size, plan, with_latency):
             count = min(plan.storm, size)
             for _ in range(plan.rounds):
                 storm(fleet, controllers.leader(), count, add)
-            if with_latency and size >= plan.waiting:
+            if with_latency and 0 < plan.waiting <= size:
                 fleet.limit(ACTIVE, ACTIVE)
-                measure_latency(fleet, plan.waiting, add)
+                measure_latency(fleet, plan, add)
         except BaseException:
             print(controllers.logs(), file=sys.stderr)
             raise
