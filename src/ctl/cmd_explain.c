@@ -284,14 +284,15 @@ command_explain(int argc, char **argv)
 		status = err_set(&err, ERR_INVALID,
 				 "'%s' is neither vm, vmi nor vmim",
 				 argv[first]);
-	else if (e.output != NULL && !str_equal(e.output, "json"))
+	else if (e.output != NULL && !str_equal(e.output, "json")) {
 		status = err_set(&err, ERR_INVALID,
 				 "--output: '%s' is not "
 				 "json",
 				 e.output);
-	else
+	} else {
 		status = explain(&e, argc - first == 2 ? argv[first] : NULL,
 				 argv[argc - 1], &err);
+	}
 	if (status == -1)
 		status = command_error(&err, err.kind == ERR_INVALID
 						     ? COMMAND_USAGE

@@ -101,12 +101,13 @@ judge_credential(const json_t *node, const char *set, const json_t *credential,
 	if (is_expired(credential, now_us))
 		checks_add(checks, name, CHECK_FAIL, "certificate",
 			   "%s: %s has expired at %s", set, identity, until);
-	else
+	else {
 		checks_add(
 			checks, name,
 			us - now_us < DOCTOR_SOON_DAYS * US_PER_DAY ? CHECK_NOTE
 								    : CHECK_OK,
 			"certificate", "%s: %s until %s", set, identity, until);
+	}
 }
 
 /* "DialTimeout 3, WrongCA 1"; to be freed. */
@@ -139,12 +140,13 @@ judge_node(const json_t *node, int64_t now_us, json_t *checks)
 
 	if (error[0] != '\0')
 		checks_add(checks, name, CHECK_FAIL, "proxy", "%s", error);
-	else
+	else {
 		checks_add(checks, name, CHECK_OK, "proxy",
 			   "answers, up for %lld s, listeners: %lld",
 			   (long long)js_int_at(node, "status.uptimeMs", 0) /
 				   MS_PER_S,
 			   (long long)js_int_at(node, "status.listeners", 0));
+	}
 	if (js_bool_at(node, "status.draining", false))
 		checks_add(checks, name, CHECK_FAIL, "proxy",
 			   "is draining: takes no new migration");
@@ -249,7 +251,7 @@ judge_streams(const json_t *listener, const char *node, json_t *checks)
 	const json_t *streams = js_arr_at(listener, "streams");
 	char sent[HUMAN_SIZE], received[HUMAN_SIZE];
 
-	if (json_array_size(streams) > 0)
+	if (json_array_size(streams) > 0) {
 		checks_add(
 			checks, node, CHECK_OK, "TLS handshake",
 			"with %s, %s; streams: %zu, %s sent, %s received",
@@ -259,6 +261,7 @@ judge_streams(const json_t *listener, const char *node, json_t *checks)
 			human_bytes(js_int_at(listener, "sentBytes", 0), sent),
 			human_bytes(js_int_at(listener, "receivedBytes", 0),
 				    received));
+	}
 	if (text[0] != '\0')
 		checks_add(checks, node,
 			   is_trouble(failures) ? CHECK_FAIL : CHECK_NOTE,
@@ -379,12 +382,13 @@ conclude_expired(const json_t *facts, int64_t now_us)
 		json_object_foreach(js_obj_at(node, "status.credentials"), set,
 				    credential)
 		{
-			if (is_expired(credential, now_us))
+			if (is_expired(credential, now_us)) {
 				return xasprintf(
 					"TLS handshake: the certificate of %s "
 					"has expired; see docs/operations.md"
 					"#certificate-expired.",
 					js_str_at(node, "name"));
+			}
 		}
 	}
 	return NULL;
@@ -424,12 +428,13 @@ conclude_probes(const json_t *facts, int64_t now_us)
 	}
 	if (blocked == NULL)
 		return NULL;
-	if (reached == 0 || js_at(blocked, "channel") == NULL)
+	if (reached == 0 || js_at(blocked, "channel") == NULL) {
 		return xasprintf("%s does not reach the migration address of "
 				 "%s; see docs/operations.md"
 				 "#migration-network-missing.",
 				 js_str_at(blocked, "from"),
 				 js_str_at(blocked, "to"));
+	}
 	return xasprintf("Only some ports are reached: channel %lld (port %lld "
 			 "of %s) is not, from %s; see docs/operations.md"
 			 "#port-blocked.",
@@ -452,7 +457,7 @@ conclude_handshake(const json_t *facts, int64_t now_us)
 		json_object_foreach(js_obj_at(listener, "failures"), reason,
 				    count)
 		{
-			if (is_handshake(reason))
+			if (is_handshake(reason)) {
 				return xasprintf(
 					"TLS handshake: %s (%s): %s; see "
 					"docs/operations.md"
@@ -460,6 +465,7 @@ conclude_handshake(const json_t *facts, int64_t now_us)
 					reason, sides[i],
 					js_str_at(listener,
 						  "lastFailure.message"));
+			}
 		}
 	}
 	return NULL;

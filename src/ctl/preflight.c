@@ -117,13 +117,14 @@ check_storage(const struct preflight_facts *f, json_t *checks)
 		if (!json_is_object(claim))
 			checks_add(checks, PREFLIGHT_MACHINE, CHECK_FAIL,
 				   "storage", "the claim %s is gone", name);
-		else
+		else {
 			checks_add(checks, PREFLIGHT_MACHINE,
 				   is_shared(claim) ? CHECK_OK : CHECK_FAIL,
 				   "storage", "the claim %s %s", name,
 				   is_shared(claim)
 					   ? "is shared (ReadWriteMany)"
 					   : "is not ReadWriteMany");
+		}
 	}
 }
 
@@ -138,7 +139,7 @@ check_networks(const struct preflight_facts *f, json_t *checks)
 		if (json_is_null(there))
 			checks_add(checks, PREFLIGHT_MACHINE, CHECK_UNKNOWN,
 				   "network", "%s may not be looked at", name);
-		else
+		else {
 			checks_add(checks, PREFLIGHT_MACHINE,
 				   json_is_true(there) ? CHECK_OK : CHECK_FAIL,
 				   "network",
@@ -146,6 +147,7 @@ check_networks(const struct preflight_facts *f, json_t *checks)
 				   name,
 				   json_is_true(there) ? "exists"
 						       : "does not exist");
+		}
 	}
 }
 
@@ -282,12 +284,13 @@ check_taints(const json_t *pod, const json_t *node, json_t *checks)
 		if (str_equal(js_str_at(taint, "key"),
 			      "node.kubernetes.io/unschedulable"))
 			continue;
-		if (!podneeds_tolerates(pod, taint))
+		if (!podneeds_tolerates(pod, taint)) {
 			checks_add(checks, obj_name(node), CHECK_FAIL, "taint",
 				   "%s=%s:%s is not tolerated",
 				   js_str_at(taint, "key"),
 				   js_str_at(taint, "value"),
 				   js_str_at(taint, "effect"));
+		}
 	}
 }
 

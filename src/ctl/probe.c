@@ -97,7 +97,7 @@ probe_port(int netns_fd, const char *address, uint16_t port,
 
 struct interface_probe {
 	const char *name;
-	char *text;
+	char text[PROBE_TEXT_SIZE];
 };
 
 static void
@@ -155,7 +155,10 @@ int
 probe_interface(int netns_fd, const char *name, char text[PROBE_TEXT_SIZE],
 		struct err *err)
 {
-	struct interface_probe probe = { .name = name, .text = text };
+	struct interface_probe probe = { .name = name };
 
-	return netns_run(netns_fd, look_at_interface, &probe, err);
+	if (netns_run(netns_fd, look_at_interface, &probe, err) == -1)
+		return -1;
+	memcpy(text, probe.text, sizeof(probe.text));
+	return 0;
 }

@@ -198,16 +198,17 @@ timeline_add_pod(struct timeline *timeline, const json_t *pod)
 	for (size_t i = 0; i < ARRAY_LEN(moments); i++) {
 		const json_t *cond = condition_get(conditions, moments[i].type);
 
-		if (condition_is_true(conditions, moments[i].type))
+		if (condition_is_true(conditions, moments[i].type)) {
 			timeline_add(timeline,
 				     js_str_at(cond, "lastTransitionTime"),
 				     "pod", "%s: %s (%s)", name,
 				     moments[i].what, node);
-		else if (js_str_at(cond, "message")[0] != '\0')
+		} else if (js_str_at(cond, "message")[0] != '\0') {
 			timeline_add(timeline,
 				     js_str_at(cond, "lastTransitionTime"),
 				     "pod", "%s: %s", name,
 				     js_str_at(cond, "message"));
+		}
 	}
 	timeline_add(timeline, js_str_at(pod, "metadata.deletionTimestamp"),
 		     "pod", "%s: is to be deleted", name);
