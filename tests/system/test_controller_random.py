@@ -10,7 +10,7 @@ import random
 
 from randomplay import Play
 
-STEPS = int(os.environ.get("FERRY_STEPS", "1500"))
+STEPS = int(os.environ.get("FERRY_STEPS", "600"))
 EPOCH = 200  # steps
 STORY_SHOWN = 200  # steps before the one that went wrong
 
