@@ -11,6 +11,7 @@
 #include "webhook/api.h"
 #include "webhook/discovery.h"
 #include "webhook/sub.h"
+#include "webhook/ui.h"
 
 static void
 reply_text(struct http_request *http, int code, const char *type,
@@ -75,6 +76,7 @@ route_handle(struct http_request *http, void *arg)
 	const struct admit_route *admit = admit_find(http->path);
 	AUTO(js_unref) json_t *document = NULL;
 	struct sub_path sub;
+	struct ui_file file;
 
 	if (admit != NULL) {
 		admit_handle(admit, api, http);
@@ -86,6 +88,10 @@ route_handle(struct http_request *http, void *arg)
 	}
 	if (is_read(http) && handle_own(api, http))
 		return;
+	if (is_read(http) && ui_find(http->path, &file)) {
+		ui_reply(&file, http);
+		return;
+	}
 	if (is_read(http))
 		document = discovery_document(http->path);
 	if (document != NULL)
