@@ -76,7 +76,7 @@ class Site:
             "copy_s": seen("completed") - seen("startTimestamp"),
             "total_s": (succeeded or time.time()) - began,
             "ping_gap_ms": pinger.gap_ms, "clock_gap_ms": clock_gap_ms,
-            "downtime_ms": vmim["status"]["migrationState"].get(
+            "downtime_ms": machine.vmi["status"]["migrationState"].get(
                 "progress", {}).get("downtimeMs"),
             "steps": steps}
 

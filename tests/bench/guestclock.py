@@ -20,7 +20,7 @@ import sys
 import time
 
 PORT = 37
-AROUND = 25  # answers before and after the longest silence
+AROUND = 25  # answers before and after a moment that are looked at
 PATIENCE_SECONDS = 30
 
 
@@ -50,15 +50,10 @@ class GuestClock:
 
 def stood_ms(answers):
     """answers: [our time, the guest's] in seconds, in order."""
-    if len(answers) < 2:
-        return None
-    gaps = [later[0] - earlier[0]
-            for earlier, later in zip(answers, answers[1:])]
-    first = gaps.index(max(gaps)) + 1
     lag = [ours - guests for ours, guests in answers]
-    before = min(lag[max(0, first - AROUND):first])
-    after = min(lag[first:first + AROUND])
-    return round((after - before) * 1000, 1)
+    steps = [min(lag[at:at + AROUND]) - min(lag[max(0, at - AROUND):at])
+             for at in range(1, len(lag))]
+    return round(max(steps) * 1000, 1) if steps else None
 
 
 def main():

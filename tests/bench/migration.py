@@ -3,14 +3,16 @@
 
 The same guest (512 MiB, 300 MiB of it in use, idle and then changing its
 memory) is moved by `virsh migrate` straight over TCP, with one connection and
-with as many as Ferry uses, through socat, and by Ferry from the VMIM on.
+with several, through socat, and by Ferry from the VMIM on.
 """
 import argparse
+import functools
 import importlib
 import json
 import os
 import pathlib
 import platform
+import signal
 import statistics
 import sys
 import time
@@ -22,10 +24,10 @@ MEMORY_MIB = 512
 # Memory in use and pages changed per second; little of it is read meanwhile,
 # because reading is work for an emulated processor.
 LOADS = {"idle": "300,0 gsweep=2", "dirtying": "300,1000 gsweep=2"}
-PARALLEL = 8  # as src/handler/steps.c has it
+PARALLEL_MAX = 8
+CPUS_PER_CONNECTION = 2
 FERRY = "ferry"
 STRAIGHT = "tcp"
-STRAIGHT_PARALLEL = f"tcp, {PARALLEL} connections"
 SOCAT = "socat"
 START_LIMIT_MS = 3000
 MEMORY_LIMIT_KB = 40000
@@ -52,14 +54,31 @@ def say(text):
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
+def own_connections():
+    """How many Ferry uses here; see parallel() in src/handler/steps.c."""
+    count = min(PARALLEL_MAX, os.cpu_count() // CPUS_PER_CONNECTION)
+    return count if count > 1 else 0
+
+
+def straight_name(connections):
+    return f"{STRAIGHT}, {connections} connections" if connections \
+        else STRAIGHT
+
+
+# The straight way with the same flags as Ferry: what it is compared with.
+EQUAL = straight_name(own_connections())
+STRAIGHT_WAYS = {straight_name(count): count for count
+                 in sorted({0, own_connections(), PARALLEL_MAX})}
+WAYS = (*STRAIGHT_WAYS, SOCAT, FERRY)
+
+
 def ways(lab, ferry):
     """{name: how to move the guest once}."""
-    return {
-        STRAIGHT: lab.move,
-        STRAIGHT_PARALLEL: lambda: lab.move(parallel=PARALLEL),
-        SOCAT: lambda: lab.move(through_socat=True),
-        FERRY: ferry.move,
-    }
+    table = {name: functools.partial(lab.move, parallel=count)
+             for name, count in STRAIGHT_WAYS.items()}
+    table[SOCAT] = functools.partial(lab.move, through_socat=True)
+    table[FERRY] = ferry.move
+    return table
 
 
 def measure_load(cluster, load, rounds):
@@ -131,9 +150,9 @@ def judge(records, loads, memory):
 
     for load in loads:
         for figure, text, limit in RATIOS:
-            value, values = ratio(records, load, figure, STRAIGHT_PARALLEL)
+            value, values = ratio(records, load, figure, EQUAL)
             add(f"{load}: {text}, to the straight one", limit, value, values,
-                STRAIGHT_PARALLEL)
+                EQUAL)
     starts = [r["steps"]["first byte"] for r in records
               if "first byte" in r.get("steps", {})]
     add("VMIM created to copy started, ms", START_LIMIT_MS,
@@ -149,7 +168,7 @@ def way_table(records, loads):
              f"{'all s':>8}   ratio of Ferry's to it: copy, clock, ping"]
     for load in loads:
         lines.append(load)
-        for way in (STRAIGHT, STRAIGHT_PARALLEL, SOCAT, FERRY):
+        for way in WAYS:
             copy, clock, ping, total = (
                 median(records, load, way, figure) for figure in
                 ("copy_s", "clock_gap_ms", "ping_gap_ms", "total_s"))
@@ -188,6 +207,8 @@ def memory_table(memory):
 
 def main(arguments):
     plan = parse_arguments(arguments)
+    # As an exception, so that everything is cleaned up.
+    signal.signal(signal.SIGTERM, lambda *unused: sys.exit(143))
     os.environ["FERRY_BUILD"] = str(pathlib.Path(plan.build).resolve())
     # What follows finds its programs by FERRY_BUILD as it is read.
     sys.path.insert(0, str(ROOT / "tests" / "system"))

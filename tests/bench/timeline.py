@@ -6,6 +6,7 @@ import datetime
 import http.client
 import json
 import os
+import socket
 import threading
 import time
 
@@ -49,6 +50,10 @@ class Watcher(threading.Thread):
                 self.seen.append((time.time(), event["object"]))
 
     def close(self):
+        # Wakes up the thread, for which closing would wait.
+        with contextlib.suppress(OSError):
+            self._watch.connection.sock.shutdown(socket.SHUT_RDWR)
+        self.join()
         self._watch.close()
 
 
