@@ -128,10 +128,12 @@ target_missed(const struct facts *f, struct decision *d)
 	const struct launch_record *r = facts_record(f, LAUNCH_TARGET);
 	int64_t left_us = state_of(f)->end_us;
 	bool stalled = r->reason == LAUNCH_REASON_POST_COPY_FAILED;
+	/* One that is only expected is not here. */
+	bool here = facts_has_domain(f) && f->status->state != LAUNCH_STARTING;
 	int64_t due_us =
 		left_us + (stalled ? DECIDE_RECOVERY_US : DECIDE_ARRIVAL_US);
 
-	if (left_us == 0 || r->completed || (facts_has_domain(f) && !stalled))
+	if (left_us == 0 || r->completed || (here && !stalled))
 		return false;
 	decision_again(d, due_us);
 	if (f->now_us < due_us)
