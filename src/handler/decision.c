@@ -53,6 +53,7 @@ decision_emit(struct decision *d, bool warning, const char *reason,
 	event->warning = warning;
 	event->reason = reason;
 	va_start(args, fmt);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it is. */
 	(void)vsnprintf(event->text, sizeof(event->text), fmt, args);
 	va_end(args);
 }

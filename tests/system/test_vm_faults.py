@@ -17,8 +17,8 @@ from embedded import PATIENCE, VMI, VMIM, Embedded
 from kubeapi import wait_for
 
 DEEP = bool(os.environ.get("FERRY_DEEP"))
-# About ten seconds for what the guest has.
-SLOW = "6Mi"
+# About eight seconds for what the guest has.
+SLOW = "12Mi"
 PHASES = ("Scheduling", "PreparingTarget", "TargetReady", "Running")
 
 
@@ -33,15 +33,21 @@ def fixture_shared_machine(cluster):
     return cluster.start_machine("vm1", dirty="16,500")
 
 
-@pytest.fixture(name="machine")
-def fixture_machine(cluster, shared_machine):
+@pytest.fixture(name="fast_machine")
+def fixture_fast_machine(cluster, shared_machine):
     """All programs run before and after; the machine is alone afterwards, and
-    can be moved."""
-    with shared_machine.policy(bandwidthPerMigration=SLOW):
-        yield shared_machine
+    nothing is left of what was tried."""
+    yield shared_machine
     cluster.complete()
     shared_machine.check_alone()
     cluster.check_tidy()
+
+
+@pytest.fixture(name="machine")
+def fixture_machine(fast_machine):
+    """The same, which takes its time to move."""
+    with fast_machine.policy(bandwidthPerMigration=SLOW):
+        yield fast_machine
 
 
 def other(cluster, node):
@@ -152,6 +158,26 @@ def test_a_migration_network_that_goes_down_ends_a_migration(cluster,
             network.ip("link set mig0 up")
     assert "PeerDead" in reason_of(vmim)["message"]
     assert machine.node == source
+
+
+def test_a_post_copy_that_is_cut_is_taken_up_again(cluster, fast_machine):
+    machine = fast_machine
+    source = machine.node
+    with machine.policy(bandwidthPerMigration="4Mi", allowPostCopy=True,
+                        allowWorkloadDisruption=True,
+                        completionTimeoutPerGiB=8):
+        name = machine.begin_migration()
+        wait_for("post-copy", lambda: machine.vmi["status"].get(
+            "migrationState", {}).get("mode") == "PostCopy", PATIENCE)
+        with cluster.node_network(other(cluster, source)) as network:
+            network.ip("link set mig0 down")
+            try:
+                wait_for("it to stand", lambda: "Paused"
+                         in machine.conditions(), PATIENCE)
+            finally:
+                network.ip("link set mig0 up")
+        machine.wait_migration(name)
+    assert machine.node != source
 
 
 @contextlib.contextmanager
