@@ -7,6 +7,7 @@
 
 #include "api/migration.h"
 #include "api/names.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/jsat.h"
@@ -120,6 +121,30 @@ struct finding {
 	const char *detail; /* of somebody else; NULL or "": none */
 };
 
+/* Where the runbook has more than under the code, since the nodes have added
+ * what their proxies saw; NULL: nowhere. */
+static const char *
+entry_of(const char *message)
+{
+	static const struct {
+		const char *words, *entry;
+	} seen[] = {
+		{ "ferry-proxy: CertificateExpired", "certificate-expired" },
+		{ "ferry-proxy: CertificateNotYetValid",
+		  "certificate-expired" },
+		{ "ferry-proxy: WrongCA", "certificate-expired" },
+		{ "ferry-proxy: WrongNode", "certificate-expired" },
+		{ "ferry-proxy: NoCertificate", "certificate-expired" },
+		{ "ferry-proxy: DialTimeout", "port-blocked" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(seen); i++) {
+		if (strstr(message, seen[i].words) != NULL)
+			return seen[i].entry;
+	}
+	return NULL;
+}
+
 static void
 add_finding(const struct page_facts *f, json_t *list,
 	    const struct finding *finding)
@@ -134,11 +159,13 @@ add_finding(const struct page_facts *f, json_t *list,
 		.pod = pod_of(f),
 	};
 	const struct remedy *remedy = remedy_find(finding->of, finding->code);
+	const char *entry;
 	json_t *o = json_pack("{s:s, s:s}", "about", finding->about, "code",
 			      finding->code);
 
 	set_text(o, "since", finding->since);
 	set_text(o, "message", finding->message);
+	entry = entry_of(finding->message);
 	if (finding->detail != NULL)
 		set_text(o, "detail", finding->detail);
 	if (remedy == NULL) {
@@ -152,7 +179,8 @@ add_finding(const struct page_facts *f, json_t *list,
 				    remedy_steps_json(remedy->fix, &names));
 		json_object_set_new(
 			o, "runbook",
-			json_sprintf(PAGE_RUNBOOK "#%s", remedy->entry));
+			json_sprintf(PAGE_RUNBOOK "#%s",
+				     entry != NULL ? entry : remedy->entry));
 	}
 	json_array_append_new(list, o);
 }

@@ -147,6 +147,26 @@ test_a_machine_says_why_it_cannot_move(void **state)
 }
 
 static void
+test_what_a_proxy_saw_leads_to_its_entry(void **state)
+{
+	AUTO(js_unref) json_t *vmi = parse(VMI);
+	AUTO(js_unref) json_t *vmim = parse(VMIM_FAILED);
+	json_t *cond = json_array_get(js_arr_at(vmim, "status.conditions"), 0);
+	struct page_facts facts = { .ns = "default", .vmi = vmi, .vmim = vmim };
+	AUTO(js_unref) json_t *page = NULL;
+
+	(void)state;
+	json_object_set_new(cond, "message",
+			    json_string("it failed; ferry-proxy: "
+					"CertificateExpired: no"));
+	page = page_json(&facts);
+	assert_string_equal(
+		js_str_at(json_array_get(js_arr_at(page, "findings"), 0),
+			  "runbook"),
+		"docs/operations.md#certificate-expired");
+}
+
+static void
 test_a_code_of_the_future_is_shown_as_it_is(void **state)
 {
 	AUTO(js_unref)
@@ -292,6 +312,7 @@ main(void)
 			test_a_failure_that_a_node_reported_has_the_nodes_code),
 		cmocka_unit_test(test_a_page_reads_like_a_page),
 		cmocka_unit_test(test_a_machine_says_why_it_cannot_move),
+		cmocka_unit_test(test_what_a_proxy_saw_leads_to_its_entry),
 		cmocka_unit_test(test_a_code_of_the_future_is_shown_as_it_is),
 		cmocka_unit_test(
 			test_a_machine_that_is_gone_or_fine_is_said_to_be),
