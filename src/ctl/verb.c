@@ -7,9 +7,8 @@
 #include "api/kinds.h"
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/mem.h"
 
-#define SUBRESOURCES "/apis/subresources.kubevirt.io/v1/namespaces"
+#define SUBRESOURCES "subresources.kubevirt.io"
 
 void
 verb_shorts(int argc, char **argv)
@@ -57,14 +56,17 @@ int
 verb_put(struct verb *verb, const char *plural, const char *name,
 	 const char *what, json_t *body, struct err *err)
 {
-	AUTO(free_ptr)
-	char *path = xasprintf(SUBRESOURCES "/%s/%s/%s/%s", verb->ns, plural,
-			       name, what);
 	AUTO(js_unref)
 	json_t *options = body == NULL ? json_object() : json_incref(body);
+	/* Names are what somebody has typed: the client escapes them. */
+	const struct kube_resource resource = { SUBRESOURCES, "v1", plural,
+						"" };
 	struct kube_request request = {
 		.verb = KUBE_UPDATE,
-		.path = path,
+		.resource = &resource,
+		.ns = verb->ns,
+		.name = name,
+		.subresource = what,
 		.body = options,
 	};
 
