@@ -23,7 +23,7 @@
 #include "kube/obj.h"
 #include "meta/patch.h"
 
-#define RUNS 800
+#define RUNS 250
 #define STEPS 120
 #define DRAIN 600
 #define SECOND INT64_C(1000000)
