@@ -129,6 +129,10 @@ configure_node(const struct layout *layout, struct netlink *nl, int fd,
 				err) == -1)
 			return -1;
 	}
+	/* Cables of this kind have no queue of their own: a congestion control
+	 * that paces, as a host may have it, would only cost time. */
+	if (sysctl_set(fd, "ipv4/tcp_congestion_control", "reno", err) == -1)
+		return -1;
 	if (make_bridge(nl, NODE_BRIDGE, err) == -1 ||
 	    link_set_master(nl, cables[NET_LAN].end, NODE_BRIDGE, err) == -1 ||
 	    sysctl_set(fd, "ipv4/ip_forward", "1", err) == -1)
