@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -25,6 +26,9 @@
 #define US_PER_MS 1000U
 #define MS_PER_S 1000U
 #define PID_MAX_TEXT 32
+/* For a second at most, libvirt is asked how long the guest stood still. */
+#define DOWNTIME_TRIES 50U
+#define DOWNTIME_LOOK_US (20U * 1000)
 
 /* One look, made by the looker. */
 struct look_job {
@@ -95,11 +99,34 @@ qemu_is_gone(const struct launcher *launcher)
 	return pid > 0 && kill(pid, 0) == -1 && errno == ESRCH;
 }
 
+/*
+ * How long the guest stood still comes with the last words of the source, a
+ * moment after the guest has been seen running: without it nobody would learn
+ * it, since the source may not write any more by then. 0: not known.
+ */
+static uint64_t
+read_downtime(struct virt_conn *conn, const struct look_job *job)
+{
+	struct virt_progress arrival;
+	struct err err;
+
+	for (unsigned i = 0; i < DOWNTIME_TRIES; i++) {
+		if (virt_job_completed(conn, job->launcher->domain, &arrival,
+				       &err) == 0 &&
+		    arrival.downtime_ms != 0)
+			return arrival.downtime_ms;
+		/* Then the source goes on for long. */
+		if (job->look.why == VIRT_WHY_POST_COPY)
+			break;
+		(void)usleep(DOWNTIME_LOOK_US);
+	}
+	return 0;
+}
+
 static void
 look_work(struct virtworker *worker, void *arg)
 {
 	struct look_job *job = arg;
-	struct virt_progress arrival;
 	struct virt_conn *conn;
 	struct err err;
 
@@ -119,10 +146,8 @@ look_work(struct virtworker *worker, void *arg)
 	if (job->look.why == VIRT_WHY_IO_ERROR)
 		job->disk_error =
 			virt_domain_disk_errors(conn, job->launcher->domain);
-	if (job->arriving && job->look.state == VIRT_RUNNING &&
-	    virt_job_completed(conn, job->launcher->domain, &arrival, &err) ==
-		    0)
-		job->downtime_ms = arrival.downtime_ms;
+	if (job->arriving && job->look.state == VIRT_RUNNING)
+		job->downtime_ms = read_downtime(conn, job);
 	(void)virt_conn_versions(conn, job->libvirt, job->qemu, &err);
 }
 
