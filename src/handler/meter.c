@@ -42,7 +42,8 @@ meter_record(struct meter *meter, const struct launch_record *r, char **counted)
 	*counted = xstrdup(r->uid);
 	prom_observe(&meter->times[r->role][result], &prom_bounds_waits,
 		     (double)(r->end_us - r->start_us) / US_PER_SECOND);
-	if (r->role == LAUNCH_SOURCE && result == METER_SUCCEEDED)
+	if (r->role == LAUNCH_SOURCE && result == METER_SUCCEEDED &&
+	    r->progress.downtime_ms != 0)
 		prom_observe(&meter->downtimes, &prom_bounds_pauses,
 			     (double)r->progress.downtime_ms / MS_PER_SECOND);
 }

@@ -65,6 +65,11 @@ test_a_migration_is_counted_once_when_it_is_over(void **state)
 	r.uid = uid_b;
 	meter_record(&m, &r, &counted);
 	assert_int_equal(m.downtimes.count, 2);
+	/* Which is not known. */
+	r.uid = uid_a;
+	r.progress.downtime_ms = 0;
+	meter_record(&m, &r, &counted);
+	assert_int_equal(m.downtimes.count, 2);
 }
 
 static void

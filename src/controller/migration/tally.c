@@ -86,7 +86,7 @@ tally_result(struct tally *tally, const json_t *status, int64_t age_us)
 	const json_t *state = js_obj_at(status, "migrationState");
 	bool failed = !str_equal(js_str_at(status, "phase"),
 				 migration_phase_name(MIGRATION_SUCCEEDED));
-	int64_t start_us, end_us;
+	int64_t start_us, end_us, downtime_ms;
 
 	prom_observe(&tally->totals[failed], &prom_bounds_waits,
 		     (double)age_us / US_PER_SECOND);
@@ -96,12 +96,11 @@ tally_result(struct tally *tally, const json_t *status, int64_t age_us)
 	    read_time(state, "endTimestamp", &end_us))
 		prom_observe(&tally->transfers, &prom_bounds_waits,
 			     (double)(end_us - start_us) / US_PER_SECOND);
-	/* A node of another make does not tell. */
-	if (js_at(state, "progress.downtimeMs") != NULL)
-		prom_observe(
-			&tally->downtimes, &prom_bounds_pauses,
-			(double)js_int_at(state, "progress.downtimeMs", 0) /
-				MS_PER_SECOND);
+	/* 0: the nodes do not know, or do not tell. */
+	downtime_ms = js_int_at(state, "progress.downtimeMs", 0);
+	if (downtime_ms > 0)
+		prom_observe(&tally->downtimes, &prom_bounds_pauses,
+			     (double)downtime_ms / MS_PER_SECOND);
 }
 
 void

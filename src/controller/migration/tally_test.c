@@ -83,7 +83,9 @@ test_a_failure_or_a_silent_node_has_no_downtime(void **state)
 		json_pack("{s:s, s:{s:{s:i}}}", "phase", "Failed",
 			  "migrationState", "progress", "downtimeMs", 250);
 	AUTO(js_unref)
-	json_t *silent = json_pack("{s:s}", "phase", "Succeeded");
+	json_t *silent =
+		json_pack("{s:s, s:{s:{s:i}}}", "phase", "Succeeded",
+			  "migrationState", "progress", "downtimeMs", 0);
 	struct tally t = { 0 };
 
 	(void)state;

@@ -201,8 +201,8 @@ function showHistory(world) {
 		const took = state.startTimestamp && state.endTimestamp
 			? seconds((Date.parse(state.endTimestamp) -
 				Date.parse(state.startTimestamp)) / 1000) : "";
-		const blackout = good && state.progress
-			? state.progress.downtimeMs + " ms" : "";
+		const known = good && (state.progress || {}).downtimeMs;
+		const blackout = known ? known + " ms" : good ? "not known" : "";
 		const why = state.failureReason ||
 			(condition(m, "migrationFailed") || {}).message || "";
 
@@ -220,6 +220,8 @@ function keepSample(uid, progress) {
 	const kept = samples.get(uid) || [];
 	const last = kept[kept.length - 1];
 
+	if (!progress.bytesTotal) // nothing is known yet
+		return kept;
 	if (!last || last.processed !== progress.bytesProcessed ||
 		last.remaining !== progress.bytesRemaining)
 		kept.push({
@@ -285,8 +287,9 @@ function showProgress(card, uid, state) {
 	if (progress.throttlePercent)
 		figures.append(figureText("guest slowed by",
 			progress.throttlePercent + " %"));
-	plots.append(plot(kept, "remaining", "Memory that remains"),
-		plot(kept, "dirty", "What the guest writes"));
+	if (kept.length)
+		plots.append(plot(kept, "remaining", "Memory that remains"),
+			plot(kept, "dirty", "What the guest writes"));
 	card.append(bar, figures, plots);
 }
 
