@@ -201,11 +201,15 @@ if os.environ.get("FERRY_DEEP"):
                     for i in range(8)]
         for machine in machines:
             machine.wait_running()
-        sources = {machine.begin_migration(): machine.node for machine in machines}
+        sources = {machine.begin_migration(): machine.node
+                   for machine in machines}
 
         def ended():
-            phases = {name: cluster.get(VMIM, name).get("status", {}).get("phase")
-                      for name in sources}
+            # All of one moment.
+            phases = {vmim["metadata"]["name"]:
+                      vmim.get("status", {}).get("phase")
+                      for vmim in cluster.list(VMIM)
+                      if vmim["metadata"]["name"] in sources}
             active = [sources[name] for name, phase in phases.items()
                       if phase not in (None, "Pending", "Succeeded", "Failed")]
             # KubeVirt's defaults.
