@@ -229,8 +229,8 @@ write_vms(const struct world *world, struct buf *buf)
 			       VM_MIGRATING
 			       "{name=\"%s\",namespace=\"%s\"} %.17g\n",
 			       vm->meta.name, vm->meta.ns,
-			       (double)(migrating_since_us(vm) /
-					TIME_US_PER_SECOND)) == -1)
+			       (double)migrating_since_us(vm) /
+				       (double)TIME_US_PER_SECOND) == -1)
 			return -1;
 	}
 	return 0;
