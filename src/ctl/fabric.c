@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/fabric.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "ctl/layout.h"
 #include "net/address.h"
 #include "net/link.h"
@@ -180,6 +183,45 @@ make_uplink(const struct layout *layout, struct netlink *fabric,
 		return -1;
 	return add_address(own, end,
 			   layout_address(layout, NET_NODES, 0, address), err);
+}
+
+static bool
+is_taken(const struct address *list, size_t count, unsigned block)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct ip *ip = &list[i].ip.ip;
+
+		if (ip->family == AF_INET && ip->bytes[0] == 10 &&
+		    ip->bytes[1] == block)
+			return true;
+	}
+	return false;
+}
+
+int
+fabric_choose(struct layout *layout, struct err *err)
+{
+	AUTO(netlink_unref) struct netlink *own = NULL;
+	AUTO(free_ptr) struct address *list = NULL;
+	size_t count;
+
+	if (netlink_open(-1, &own, err) == -1 ||
+	    address_list(own, &list, &count, err) == -1)
+		return -1;
+	for (unsigned i = 0; i < LAYOUT_BLOCK_COUNT; i++) {
+		unsigned block = LAYOUT_BLOCK_FIRST +
+				 (layout->block - LAYOUT_BLOCK_FIRST + i) %
+					 LAYOUT_BLOCK_COUNT;
+
+		if (is_taken(list, count, block))
+			continue;
+		layout->block = block;
+		return 0;
+	}
+	return err_set(err, ERR_LIMIT,
+		       "all networks from 10.%d to 10.%d are in use",
+		       LAYOUT_BLOCK_FIRST,
+		       LAYOUT_BLOCK_FIRST + LAYOUT_BLOCK_COUNT - 1);
 }
 
 int

@@ -15,6 +15,9 @@
 struct err;
 struct layout;
 
+/* Sets layout->block to one that no interface of this namespace has an address
+ * of: its own, or the next. ERR_LIMIT when all are taken. */
+int fabric_choose(struct layout *layout, struct err *err);
 /* Makes all that is not there yet. */
 int fabric_up(const struct layout *layout, struct err *err);
 /* Takes all of it away, whatever is there of it. */

@@ -14,8 +14,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#define BLOCK_FIRST 64
-#define BLOCK_COUNT 128
 #define HASH_PRIME 16777619U
 #define HASH_START 2166136261U
 #define HOST_OWN 254 /* who is no node */
@@ -64,7 +62,7 @@ layout_init(struct layout *layout, const char *dir, const char *name,
 	layout->dir = cwd == NULL ? xstrdup(dir) : xasprintf("%s/%s", cwd, dir);
 	(void)snprintf(layout->name, sizeof(layout->name), "%s", name);
 	layout->nodes = nodes;
-	layout->block = BLOCK_FIRST + hash(name) % BLOCK_COUNT;
+	layout->block = LAYOUT_BLOCK_FIRST + hash(name) % LAYOUT_BLOCK_COUNT;
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "ctl/fabric.h"
 
 #define STATE_VERSION 1
 #define STATE_MAX (4UL * 1024 * 1024)
@@ -59,9 +60,12 @@ state_create(struct state *state, const struct layout *layout, struct err *err)
 			       "'%s' has a cluster already; 'ferryctl cluster "
 			       "down' ends it",
 			       layout->dir);
-	state->json = json_pack("{s:i, s:s, s:i, s:[]}", "version",
+	if (fabric_choose(&state->layout, err) == -1)
+		return -1;
+	state->json = json_pack("{s:i, s:s, s:i, s:i, s:[]}", "version",
 				STATE_VERSION, "name", layout->name, "nodes",
-				(int)layout->nodes, "programs");
+				(int)layout->nodes, "block",
+				(int)state->layout.block, "programs");
 	return state_save(state, err);
 }
 
@@ -90,6 +94,8 @@ state_open(struct state *state, const char *dir, struct err *err)
 	if (layout_init(&state->layout, dir, js_str_at(json, "name"),
 			(unsigned)js_int_at(json, "nodes", 0), err) == -1)
 		return -1;
+	state->layout.block =
+		(unsigned)js_int_at(json, "block", state->layout.block);
 	return lock(state, err);
 }
 

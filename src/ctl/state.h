@@ -5,7 +5,7 @@
 /*
  * state - what is known of a cluster on this machine between two commands.
  *
- *	{"version": 1, "name": NAME, "nodes": N,
+ *	{"version": 1, "name": NAME, "nodes": N, "block": B,
  *	 "programs": [{"name", "node", "pid", "started", "argv": [...]}]}
  *
  * Written whole or not at all, each time before it is relied upon. A pid is
