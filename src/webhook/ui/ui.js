@@ -239,7 +239,8 @@ function plot(kept, member, caption) {
 	const svg = document.createElementNS(svgNamespace, "svg");
 	const line = document.createElementNS(svgNamespace, "polyline");
 	const figure = document.createElement("figure");
-	const most = Math.max(1, ...kept.map((each) => each[member]));
+	const peak = Math.max(...kept.map((each) => each[member]));
+	const most = peak || 1;
 	const from = kept[0].time;
 	const span = Math.max(1, kept[kept.length - 1].time - from);
 
@@ -253,7 +254,7 @@ function plot(kept, member, caption) {
 		(98 - each[member] / most * 96).toFixed(2)).join(" "));
 	svg.append(line);
 	figure.append(svg, make("figcaption", caption + ", " +
-		seconds(span / 1000) + ", at most " + bytes(most) +
+		seconds(span / 1000) + ", at most " + bytes(peak) +
 		(member === "dirty" ? "/s" : "")));
 	return figure;
 }
