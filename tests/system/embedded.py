@@ -259,8 +259,8 @@ class Machine:
             assert part == sorted(part), f"{self.name} counted backwards"
             numbers += part
         assert len(boots) == 1, f"{self.name} has booted {len(boots)} times"
-        assert len(numbers) == len(set(numbers)), \
-            f"{self.name} has counted the same number twice"
+        twice = sorted(n for n in set(numbers) if numbers.count(n) > 1)
+        assert not twice, f"{self.name} has counted twice: {twice}"
 
     def check_alone(self):
         """It runs once, in one pod, unharmed; nothing of it is elsewhere."""
