@@ -462,14 +462,15 @@ has_orders(const struct run *run)
 }
 
 static void look(struct run *run);
-static void send_next(struct run *run);
+static bool send_next(struct run *run);
 
 static void
 follow(struct run *run, enum verdict verdict)
 {
 	switch (verdict) {
 	case VERDICT_NEXT:
-		send_next(run);
+		if (!send_next(run))
+			turn(run);
 		break;
 	case VERDICT_TURN:
 		turn(run);
@@ -536,23 +537,24 @@ on_write(const struct kube_result *result, void *arg)
 	follow(run, answers_write(run, which, result));
 }
 
-/* Steps, then writes; a turn after the last, since something is new. */
-static void
+/* Steps, then writes; false behind the last: something is new then, and it is
+ * time for a turn. */
+static bool
 send_next(struct run *run)
 {
 	size_t writes_end = run->step_count + ARRAY_LEN(run->writes);
 
 	if (run->at < run->step_count) {
 		send(run, &run->steps[run->at].order, on_step);
-		return;
+		return true;
 	}
 	while (run->at < writes_end &&
 	       run->writes[run->at - run->step_count].request.resource == NULL)
 		run->at++;
 	if (run->at == writes_end)
-		turn(run);
-	else
-		send(run, &run->writes[run->at - run->step_count], on_write);
+		return false;
+	send(run, &run->writes[run->at - run->step_count], on_write);
+	return true;
 }
 
 static void
@@ -567,7 +569,7 @@ carry_out(struct run *run, const struct facts *f)
 		migrations_release(run->all, run->uid);
 		finish(run, true);
 	} else if (has_orders(run)) {
-		send_next(run);
+		(void)send_next(run);
 	} else {
 		rest(run, f);
 	}
