@@ -143,8 +143,8 @@ machine_pod(const struct machine *m)
 {
 	const struct facts f = { .node = handler_options(m->handler)->node,
 				 .vmi = machine_vmi(m) };
-	bool received = f.vmi != NULL && facts_is_target(&f) &&
-			!facts_is_owner(&f);
+	bool received =
+		f.vmi != NULL && facts_is_target(&f) && !facts_is_owner(&f);
 
 	return handler_pod(m->handler, m->key, m->uid,
 			   received ? f.vmi->migration->uid : "");
