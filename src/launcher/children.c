@@ -64,11 +64,12 @@ unlink_child(struct children *children, struct child *child)
 	*at = child->next;
 }
 
-/* Reaps one; false when there is none. */
+/* Reaps one; false when there is none. One that somebody waits for is his, and
+ * may be gone as soon as the lock is. */
 static bool
 reap(struct children *children)
 {
-	struct child *child;
+	struct child *child, *owned = NULL;
 	int status;
 	pid_t pid;
 
@@ -77,6 +78,7 @@ reap(struct children *children)
 	child = pid > 0 ? find(children, pid) : NULL;
 	if (child != NULL && child->fn != NULL) {
 		unlink_child(children, child);
+		owned = child;
 	} else if (child != NULL) {
 		child->ended = true;
 		child->status = status;
@@ -85,11 +87,10 @@ reap(struct children *children)
 	(void)pthread_mutex_unlock(&children->lock);
 	if (pid <= 0)
 		return false;
-	if (child == NULL) {
-		log_debug(NULL, "reaped process %d, status %d", pid, status);
-	} else if (child->fn != NULL) {
-		child->fn(child->arg, status);
-		free(child);
+	log_debug(NULL, "reaped process %d, status %d", pid, status);
+	if (owned != NULL) {
+		owned->fn(owned->arg, status);
+		free(owned);
 	}
 	return true;
 }
