@@ -19,6 +19,20 @@ PEER_TIMEOUT = 5  # seconds; the proxies' default would make tests slow
 LOG_SHOWN = 20000  # bytes of a cluster's log, where a test fails
 # Fixtures whose logs() are shown where a test fails.
 WITH_LOGS = ("apis", "bench", "controllers")
+# Files that take minutes, since guests do: begun first, so that at the end no
+# process has to wait for another's.
+LONG = ("test_vm_", "test_launcher_", "test_operations", "test_migration",
+        "test_controller_")
+
+
+def pytest_collection_modifyitems(items):
+    """Long files first; the order in a file stays."""
+    def rank(item):
+        name = os.path.basename(str(item.fspath))
+        return next((number for number, prefix in enumerate(LONG)
+                     if name.startswith(prefix)), len(LONG))
+
+    items.sort(key=rank)
 
 
 class _Shared:
