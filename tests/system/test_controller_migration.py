@@ -107,8 +107,11 @@ class Trip:
         return wait_for(f"the target pod of {self.path}", self.pod)
 
     def wait_tidy(self):
-        wait_for(f"the finalizer of {self.path} to go", lambda: not
-                 self.now()["metadata"].get("finalizers"))
+        """Nothing is to be done about it any more; of those that were made
+        in one second it may have been one too many, and be gone."""
+        wait_for(f"the finalizer of {self.path} to go", lambda: has_vanished(
+            self.api, self.path) or not self.now()["metadata"].get(
+                "finalizers"))
 
     def wait_gone(self):
         wait_for(f"{self.path} to go",
@@ -212,8 +215,9 @@ def test_a_migration_goes_through_all_phases(controllers, played, machine):
     now = wait_for("the count of ended migrations", lambda: (
         m := controllers.leader().metrics())[
             "ferry_migration_ended_total"] > ended and m)
-    # Each phase was looked at long enough to be written by itself.
-    assert now["ferry_migration_ended_writes_max"] <= 10
+    # Each phase was looked at long enough to be written by itself, and so was
+    # what it waited for.
+    assert now["ferry_migration_ended_writes_max"] <= 12
 
 
 def test_a_quick_migration_takes_few_writes(controllers, played, machine):
@@ -228,9 +232,11 @@ def test_a_quick_migration_takes_few_writes(controllers, played, machine):
         ended, writes = (now[n] - before[n] for n in (
             "ferry_migration_ended_total",
             "ferry_migration_ended_writes_total"))
-        return ended == 3 and writes
-    # Pod, hand-off, mark, source pod, finalizer, and four of the status.
-    assert wait_for("all to be counted", counted) <= 3 * 9
+        # That of the test before may be counted late.
+        return ended >= 3 and writes * 3 / ended
+    # Pod, hand-off, mark, source pod, finalizer, and four of the status; one
+    # more for a target that needs longer than usual.
+    assert wait_for("all to be counted", counted) <= 3 * 10
 
 
 def test_one_that_nobody_stamped_is_stamped_and_moves(played, machine):
