@@ -9,6 +9,9 @@
 #include "controller/migration/waits.h"
 #include "meta/time.h"
 
+/* How long a machine may be on its way to the target's word. */
+#define LEFT_QUIET_US (5 * TIME_US_PER_SECOND)
+
 static bool
 accepted(const struct facts *f)
 {
@@ -273,11 +276,16 @@ act_running(const struct facts *f, struct decision *d)
 	    state->domain_ready_us != 0 && !state->failed &&
 	    f->target_pod->target_ready[0] == '\0')
 		decision_act(d, ACTION_MARK_READY)->pod = f->target_pod;
-	if (state != NULL && state->end_us != 0)
-		return act_transfer(f, d, WAITING_TRANSFER,
-				    "The source node has given the machine "
-				    "away. It ends when the target node says "
-				    "whether it has arrived.");
+	/* Usually the target says so at once, and nobody has to be told. */
+	if (state != NULL && state->end_us != 0) {
+		if (f->now_us >= state->end_us + LEFT_QUIET_US)
+			return act_transfer(
+				f, d, WAITING_TRANSFER,
+				"The source node has given the machine away. "
+				"It ends when the target node says whether it "
+				"has arrived.");
+		decision_again(d, state->end_us + LEFT_QUIET_US);
+	}
 	return act_transfer(f, d, WAITING_TRANSFER,
 			    "The machine is being transferred. It ends when "
 			    "the target node says that it has arrived.");
