@@ -278,12 +278,13 @@ act_running(const struct facts *f, struct decision *d)
 		decision_act(d, ACTION_MARK_READY)->pod = f->target_pod;
 	/* Usually the target says so at once, and nobody has to be told. */
 	if (state != NULL && state->end_us != 0) {
-		if (f->now_us >= state->end_us + LEFT_QUIET_US)
+		if (f->now_us >= state->end_us + LEFT_QUIET_US) {
 			return act_transfer(
 				f, d, WAITING_TRANSFER,
 				"The source node has given the machine away. "
 				"It ends when the target node says whether it "
 				"has arrived.");
+		}
 		decision_again(d, state->end_us + LEFT_QUIET_US);
 	}
 	return act_transfer(f, d, WAITING_TRANSFER,
