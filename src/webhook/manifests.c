@@ -22,7 +22,7 @@
 #define GROUP_PRIORITY 1000
 #define VERSION_PRIORITY 15
 
-/* Made by tools/embed of deploy/manifests/ferry-api-rbac.yaml. */
+/* Made by tools/embed of deploy/kubernetes/ferry-api-rbac.yaml. */
 extern const struct embed_file webhook_rbac_files[];
 
 int

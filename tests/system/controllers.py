@@ -26,7 +26,7 @@ from kubeapi import wait_for
 from proxies import BUILD, DEADLINE, REPOSITORY
 
 CONTROLLER = os.path.join(BUILD, "src", "controller", "ferry-controller")
-ROLE = os.path.join(REPOSITORY, "deploy", "manifests",
+ROLE = os.path.join(REPOSITORY, "deploy", "kubernetes",
                     "ferry-controller-rbac.yaml")
 NAMESPACE = "kubevirt"
 USER = f"system:serviceaccount:{NAMESPACE}:kubevirt-controller"

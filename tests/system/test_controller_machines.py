@@ -601,7 +601,7 @@ def test_the_account_that_is_installed_may_do_all_of_this(
         each.kill()
     controllers.free_lease()
     cluster.kubectl("apply", "-f", os.path.join(
-        REPOSITORY, "deploy", "manifests", "ferry-controller-rbac.yaml"))
+        REPOSITORY, "deploy", "kubernetes", "ferry-controller-rbac.yaml"))
     account = cluster.user_kubeconfig(
         USER, "system:serviceaccounts", "system:serviceaccounts:kubevirt",
         "system:authenticated")

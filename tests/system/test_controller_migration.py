@@ -680,7 +680,7 @@ def test_the_role_of_the_controller_is_enough(cluster, controllers, played,
                                               namespace):
     controllers.leader()
     cluster.kubectl("apply", "-f", os.path.join(
-        REPOSITORY, "deploy", "manifests", "ferry-controller-rbac.yaml"))
+        REPOSITORY, "deploy", "kubernetes", "ferry-controller-rbac.yaml"))
     held = [c for c in controllers.all if c.runs()]
     for each in held:
         each.stop()
