@@ -28,7 +28,7 @@ from lab_space import Network, Process, entered_pids, wait_until
 from proxies import BUILD, REPOSITORY
 
 KUBELET = os.path.join(BUILD, "src", "kubelet", "ferry-kubelet")
-MANIFEST = os.path.join(REPOSITORY, "deploy", "kubernetes",
+MANIFEST = os.path.join(REPOSITORY, "deploy", "kubelet",
                         "ferry-kubelet.yaml")
 PLUGINS = "/usr/lib/cni"
 CGROUPS = "/sys/fs/cgroup"
