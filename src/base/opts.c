@@ -6,15 +6,81 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/str.h"
 
 #define TABLE_MAX 64
-#define HELP_COLUMN 30
+#define HELP_COLUMN 34
 
 /* What getopt_long() returns; above all characters, which are short options. */
 #define ROW_CODE 256
 #define HELP_CODE (ROW_CODE + TABLE_MAX)
+
+static const struct {
+	char letter;
+	const char *name;
+} letters[] = {
+	{ 'A', "all-namespaces" },
+	{ 'h', "help" },
+	{ 'n', "namespace" },
+	{ 'o', "output" },
+};
+
+#define SHORTS_SIZE (2 * ARRAY_LEN(letters) + 2)
+
+char
+opts_letter(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(letters); i++) {
+		if (str_equal(letters[i].name, name))
+			return letters[i].letter;
+	}
+	return '\0';
+}
+
+static const struct opt *
+find_name(const struct opt *table, size_t count, const char *name, size_t len)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strlen(table[i].name) == len &&
+		    memcmp(table[i].name, name, len) == 0)
+			return &table[i];
+	}
+	return NULL;
+}
+
+static const struct opt *
+find_letter(const struct opt *table, size_t count, int letter)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (letter != '\0' && opts_letter(table[i].name) == letter)
+			return &table[i];
+	}
+	return NULL;
+}
+
+const struct opt *
+opts_find(const struct opt *table, size_t count, const char *word,
+	  const char **ret_value)
+{
+	const struct opt *row;
+	size_t len;
+
+	*ret_value = NULL;
+	if (word[0] != '-' || word[1] == '\0')
+		return NULL;
+	if (word[1] == '-') {
+		len = strcspn(word + 2, "=");
+		if (word[2 + len] == '=')
+			*ret_value = word + 2 + len + 1;
+		return find_name(table, count, word + 2, len);
+	}
+	row = find_letter(table, count, word[1]);
+	if (row != NULL && row->kind != OPT_FLAG && word[2] != '\0')
+		*ret_value = word + 2 + (word[2] == '=');
+	return row;
+}
 
 static int
 set_u64(const struct opt *opt, const char *what, const char *text,
@@ -38,6 +104,19 @@ set_u64(const struct opt *opt, const char *what, const char *text,
 	return 0;
 }
 
+/* text NULL: the option was given, and that is all. */
+static int
+set_flag(const struct opt *opt, const char *what, const char *text,
+	 struct err *err)
+{
+	if (text != NULL && !str_equal(text, "true") &&
+	    !str_equal(text, "false"))
+		return err_set(err, ERR_INVALID,
+			       "%s is '%s': must be true or false", what, text);
+	*(bool *)opt->value = text == NULL || str_equal(text, "true");
+	return 0;
+}
+
 static int
 set_value(const struct opt *opt, const char *text, struct err *err)
 {
@@ -47,8 +126,7 @@ set_value(const struct opt *opt, const char *text, struct err *err)
 	(void)snprintf(what, sizeof(what), "--%s", opt->name);
 	switch (opt->kind) {
 	case OPT_FLAG:
-		*(bool *)opt->value = true;
-		return 0;
+		return set_flag(opt, what, text, err);
 	case OPT_STR:
 		*(const char **)opt->value = text;
 		return 0;
@@ -92,13 +170,33 @@ fill_longopts(const struct opts *opts, struct option longopts[TABLE_MAX + 2])
 		longopts[i] = (struct option){
 			.name = opts->table[i].name,
 			.has_arg = opts->table[i].kind == OPT_FLAG
-					   ? no_argument
+					   ? optional_argument
 					   : required_argument,
 			.val = ROW_CODE + (int)i,
 		};
 	}
 	longopts[opts->count] =
 		(struct option){ .name = "help", .val = HELP_CODE };
+}
+
+/* The letters, as getopt_long() wants them; shorts has SHORTS_SIZE bytes. */
+static void
+fill_shorts(const struct opts *opts, char *shorts)
+{
+	size_t n = 0;
+
+	shorts[n++] = ':';
+	shorts[n++] = opts_letter("help");
+	for (size_t i = 0; i < opts->count; i++) {
+		char letter = opts_letter(opts->table[i].name);
+
+		if (letter == '\0')
+			continue;
+		shorts[n++] = letter;
+		if (opts->table[i].kind != OPT_FLAG)
+			shorts[n++] = ':';
+	}
+	shorts[n] = '\0';
 }
 
 /* What getopt_long() did not like about the argument before optind. */
@@ -128,17 +226,25 @@ opts_parse(const struct opts *opts, int argc, char **argv, int *ret_first,
 	   struct err *err)
 {
 	struct option longopts[TABLE_MAX + 2] = { 0 };
+	char shorts[SHORTS_SIZE];
+	const struct opt *row;
 	int c;
 
 	fill_longopts(opts, longopts);
+	fill_shorts(opts, shorts);
 	optind = 0; /* makes glibc start afresh */
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":", longopts, NULL)) != -1) {
-		if (c == HELP_CODE)
+	while ((c = getopt_long(argc, argv, shorts, longopts, NULL)) != -1) {
+		if (c == HELP_CODE || c == opts_letter("help"))
 			return 1;
 		if (c == ':' || c == '?')
 			return complain(opts, c, argv, err);
-		if (set_value(&opts->table[c - ROW_CODE], optarg, err) == -1)
+		row = c >= ROW_CODE ? &opts->table[c - ROW_CODE]
+				    : find_letter(opts->table, opts->count, c);
+		/* -n=value is kubectl's, too. */
+		if (c < ROW_CODE && optarg != NULL && *optarg == '=')
+			optarg++;
+		if (set_value(row, optarg, err) == -1)
 			return -1;
 	}
 	*ret_first = optind;
@@ -148,9 +254,12 @@ opts_parse(const struct opts *opts, int argc, char **argv, int *ret_first,
 static void
 help_row(const char *name, const char *arg, const char *help, FILE *to)
 {
+	char letter = opts_letter(name);
 	char left[80];
 
-	(void)snprintf(left, sizeof(left), "  --%s%s%s", name, arg ? " " : "",
+	(void)snprintf(left, sizeof(left), "  %c%c%c --%s%s%s",
+		       letter ? '-' : ' ', letter ? letter : ' ',
+		       letter ? ',' : ' ', name, arg ? " " : "",
 		       arg ? arg : "");
 	if (strlen(left) >= HELP_COLUMN)
 		(void)fprintf(to, "%s\n%*s%s\n", left, HELP_COLUMN, "", help);

@@ -7,7 +7,15 @@
  *
  * A row says what the option is called, what it takes, where the value goes
  * and what it is for; the help text is made of the same rows, so the two
- * cannot disagree. Only long options; --help is built in.
+ * cannot disagree. --help is built in.
+ *
+ * Options that kubectl has a letter for have it here too: -n is --namespace,
+ * -o is --output, -A is --all-namespaces, -h is --help. A flag may be told
+ * what it is (--force=true).
+ *
+ * What an option takes (arg) is a word in capitals that says what it stands
+ * for, or the words that it may be, in small letters ("bash|zsh|fish");
+ * completion goes by that.
  */
 
 #include <stddef.h>
@@ -59,6 +67,14 @@ struct opts {
  */
 int opts_parse(const struct opts *opts, int argc, char **argv, int *ret_first,
 	       struct err *err);
+
+/* The letter of an option; '\0' for most, which have none. */
+char opts_letter(const char *name);
+/* The row that a word of a command line names ("--name", "--name=value", "-n",
+ * "-nvalue"); NULL for none. *ret_value is the value that the word has in it,
+ * NULL when it has none. */
+const struct opt *opts_find(const struct opt *table, size_t count,
+			    const char *word, const char **ret_value);
 
 void opts_help(const struct opts *opts, FILE *to);
 

@@ -20,6 +20,8 @@ struct values {
 	uint64_t number;
 	uint64_t ms;
 	uint64_t bytes;
+	const char *ns;
+	bool all;
 	int first; /* of the positional arguments */
 	const char *positional;
 };
@@ -36,6 +38,8 @@ parse(const char *line, struct values *values, struct err *err)
 		{ "ms", "TIME", "so long", OPT_MS, &values->ms, 10, 2000 },
 		{ "bytes", "SIZE", "so large", OPT_BYTES, &values->bytes, 0,
 		  0 },
+		{ "namespace", "NAME", "where", OPT_STR, &values->ns, 0, 0 },
+		{ "all-namespaces", NULL, "all", OPT_FLAG, &values->all, 0, 0 },
 	};
 	const struct opts opts = {
 		.program = "prog",
@@ -115,7 +119,11 @@ test_each_mistake_is_told_in_one_line(void **state)
 		{ "prog file --str",
 		  "option '--str' needs a value; see prog --help" },
 		{ "prog --flag=1 file",
-		  "option '--flag=1' takes no value; see prog --help" },
+		  "--flag is '1': must be true or false" },
+		{ "prog --help=1 file",
+		  "option '--help=1' takes no value; see prog --help" },
+		{ "prog file -n",
+		  "option '-n' needs a value; see prog --help" },
 		{ "prog", "FILE is missing; see prog --help" },
 		{ "prog one two",
 		  "unexpected argument 'two'; see prog --help" },
@@ -150,12 +158,83 @@ test_what_follows_two_dashes_is_no_option(void **state)
 }
 
 static void
+test_a_flag_may_be_told_what_it_is(void **state)
+{
+	struct values v = { .all = true };
+	struct err err;
+
+	(void)state;
+	assert_int_equal(
+		parse("prog --flag=true --all-namespaces=false x", &v, &err),
+		0);
+	assert_true(v.flag);
+	assert_false(v.all);
+}
+
+static void
+test_letters_are_those_of_kubectl(void **state)
+{
+	static const char *const lines[] = {
+		"prog -n ns1 file -A",
+		"prog -A -nns1 file",
+		"prog file -n=ns1 -A",
+		"prog -An ns1 file",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+		struct values v = { 0 };
+		struct err err;
+
+		assert_int_equal(parse(lines[i], &v, &err), 0);
+		assert_string_equal(v.ns, "ns1");
+		assert_true(v.all);
+		assert_string_equal(v.positional, "file");
+	}
+}
+
+static void
+test_a_word_is_found_in_the_table(void **state)
+{
+	static const struct opt table[] = {
+		{ "flag", NULL, "be so", OPT_FLAG, NULL, 0, 0 },
+		{ "namespace", "NAME", "where", OPT_STR, NULL, 0, 0 },
+	};
+	static const struct {
+		const char *word;
+		int row; /* -1: none */
+		const char *value;
+	} cases[] = {
+		{ "--flag", 0, NULL },       { "--namespace", 1, NULL },
+		{ "--namespace=a", 1, "a" }, { "--namespace=", 1, "" },
+		{ "-n", 1, NULL },           { "-na", 1, "a" },
+		{ "-n=a", 1, "a" },          { "--name", -1, NULL },
+		{ "-o", -1, NULL },          { "-", -1, NULL },
+		{ "--", -1, NULL },          { "flag", -1, NULL },
+	};
+	const struct opt *row;
+	const char *value;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		row = opts_find(table, ARRAY_LEN(table), cases[i].word, &value);
+		assert_ptr_equal(
+			row, cases[i].row == -1 ? NULL : &table[cases[i].row]);
+		if (cases[i].value == NULL)
+			assert_null(value);
+		else
+			assert_string_equal(value, cases[i].value);
+	}
+}
+
+static void
 test_help_is_asked_for_and_has_every_row(void **state)
 {
 	static const struct opt table[] = {
 		{ "flag", NULL, "be so", OPT_FLAG, NULL, 0, 0 },
 		{ "a-very-long-name-indeed", "TEXT", "say so", OPT_STR, NULL, 0,
 		  0 },
+		{ "output", "json", "in which form", OPT_STR, NULL, 0, 0 },
 	};
 	static const struct opts opts = {
 		.program = "prog",
@@ -172,15 +251,17 @@ test_help_is_asked_for_and_has_every_row(void **state)
 
 	(void)state;
 	assert_int_equal(parse("prog --help", &v, &err), 1);
+	assert_int_equal(parse("prog -h", &v, &err), 1);
 	assert_non_null(to);
 	opts_help(&opts, to);
 	(void)fclose(to);
 	assert_string_equal(
 		text, "usage: prog [options] FILE\n\nDoes it.\n\noptions:\n"
-		      "  --flag                      be so\n"
-		      "  --a-very-long-name-indeed TEXT\n"
-		      "                              say so\n"
-		      "  --help                      show this text\n");
+		      "      --flag                      be so\n"
+		      "      --a-very-long-name-indeed TEXT\n"
+		      "                                  say so\n"
+		      "  -o, --output json               in which form\n"
+		      "  -h, --help                      show this text\n");
 }
 
 int
@@ -191,6 +272,9 @@ main(void)
 		cmocka_unit_test(test_options_not_given_keep_their_defaults),
 		cmocka_unit_test(test_each_mistake_is_told_in_one_line),
 		cmocka_unit_test(test_what_follows_two_dashes_is_no_option),
+		cmocka_unit_test(test_a_flag_may_be_told_what_it_is),
+		cmocka_unit_test(test_letters_are_those_of_kubectl),
+		cmocka_unit_test(test_a_word_is_found_in_the_table),
 		cmocka_unit_test(test_help_is_asked_for_and_has_every_row),
 	};
 
