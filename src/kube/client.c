@@ -98,6 +98,7 @@ kube_client_new(const struct kube_client_options *o)
 	c->body_max = o->body_max != 0 ? o->body_max : KUBE_BODY_MAX;
 	c->may_write = o->may_write;
 	c->may_write_arg = o->may_write_arg;
+	c->at_once = o->at_once;
 	TAILQ_INIT(&c->waiting);
 	TAILQ_INIT(&c->others);
 	LIST_INIT(&c->watches);
@@ -344,7 +345,7 @@ retry_failure(struct kube_call *call, enum fetch_error error)
 	switch (error) {
 	case FETCH_REFUSED:
 	case FETCH_RESOLVE:
-		return try_again(call, 0);
+		return !call->client->at_once && try_again(call, 0);
 	case FETCH_TIMEOUT:
 	case FETCH_OTHER:
 		return call->repeatable && try_again(call, 0);

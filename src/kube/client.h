@@ -14,7 +14,8 @@
  *   - anything that was refused with 429 or 503 and a Retry-After: the server
  *     says that it has done nothing. Without Retry-After the answer is final
  *     (429 of an eviction, 503 of an APIService).
- *   - anything that did not reach a server: nobody listens, no such name.
+ *   - anything that did not reach a server: nobody listens, no such name
+ *     (unless the client is one that tells at once).
  *   - reads and what is marked repeatable, when the connection broke, and
  *     after 500, 502 and 504.
  * A write whose connection broke is not repeated, because it may have been
@@ -63,6 +64,9 @@ struct kube_client_options {
 	 */
 	bool (*may_write)(void *arg);
 	void *may_write_arg;
+	/* For people, who wait for the answer: what reaches no server is told
+	 * at once and not tried again. */
+	bool at_once;
 };
 
 struct kube_client *kube_client_new(const struct kube_client_options *options);

@@ -32,6 +32,7 @@ struct kube_client {
 	size_t body_max;
 	bool (*may_write)(void *arg);
 	void *may_write_arg;
+	bool at_once;
 
 	struct kube_calls waiting; /* for their turn, in order */
 	struct kube_calls others;  /* sent, or pausing before another try */

@@ -251,6 +251,20 @@ test_a_server_that_is_away_is_waited_for(void **state)
 }
 
 static void
+test_who_wants_to_know_at_once_is_told_that_nobody_listens(void **state)
+{
+	struct outcome o;
+
+	(void)state;
+	use_options((struct kube_client_options){ .at_once = true });
+	testapi_close(&api);
+	o = run(&get_pod);
+	assert_int_equal(o.status_code, 503);
+	assert_non_null(strstr(o.message, "connection refused"));
+	assert_int_equal(kube_client_stats(client)->tries, 1);
+}
+
+static void
 test_time_runs_out_with_its_own_code(void **state)
 {
 	struct kube_request request = get_pod;
@@ -481,6 +495,7 @@ main(void)
 		TEST(test_a_read_is_repeated_when_the_connection_breaks),
 		TEST(test_a_write_is_never_sent_twice_when_the_connection_breaks),
 		TEST(test_a_server_that_is_away_is_waited_for),
+		TEST(test_who_wants_to_know_at_once_is_told_that_nobody_listens),
 		TEST(test_time_runs_out_with_its_own_code),
 		TEST(test_what_waits_for_others_has_its_time_too),
 		TEST(test_what_is_urgent_waits_for_nobody),

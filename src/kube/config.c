@@ -223,6 +223,22 @@ kube_config_load(const struct kube_flags *flags,
 	return result;
 }
 
+int
+kube_config_contexts(const struct kube_flags *flags,
+		     const struct kube_places *places, json_t **ret,
+		     struct err *err)
+{
+	struct kube_places usual = usual_places();
+	struct kubeconfig k = { 0 };
+	int result;
+
+	result = find_files(&k, flags, places != NULL ? places : &usual, err);
+	if (result == 0)
+		*ret = kubeconfig_contexts(&k);
+	kubeconfig_done(&k);
+	return result;
+}
+
 static bool
 refresh_one(struct kube_credential *cred, bool token)
 {

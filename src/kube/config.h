@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/js.h"
 #include "base/opts.h"
 
 struct err;
@@ -45,10 +46,10 @@ struct kube_flags {
 	{ "kubeconfig", "FILE",                                               \
 	  "kubeconfig instead of $KUBECONFIG, ~/.kube/config or the "         \
 	  "pod's own", OPT_STR, &(flags)->kubeconfig, 0, 0 },                 \
-	{ "context", "NAME", "context of the kubeconfig", OPT_STR,            \
+	{ "context", "CONTEXT", "context of the kubeconfig", OPT_STR,            \
 	  &(flags)->context, 0, 0 },                                          \
-	{ "namespace", "NAME", "namespace instead of the context's", OPT_STR, \
-	  &(flags)->ns, 0, 0 },                                               \
+	{ "namespace", "NAMESPACE", "namespace instead of the context's",     \
+	  OPT_STR, &(flags)->ns, 0, 0 },                                      \
 	{ "server", "URL", "API server instead of the context's", OPT_STR,    \
 	  &(flags)->server, 0, 0 },                                           \
 	{ "token", "TOKEN", "bearer token instead of the context's user",     \
@@ -99,6 +100,12 @@ struct kube_config {
 int kube_config_load(const struct kube_flags *flags,
 		     const struct kube_places *places, struct kube_config **ret,
 		     struct err *err);
+
+/* The names of all contexts of the files that kube_config_load() would read, in
+ * the order of the files; a new reference. */
+int kube_config_contexts(const struct kube_flags *flags,
+			 const struct kube_places *places, json_t **ret,
+			 struct err *err);
 
 /* The pod's own. ERR_NOT_FOUND outside of a pod. */
 int kube_config_in_cluster(const struct kube_places *places,

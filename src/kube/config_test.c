@@ -171,6 +171,24 @@ test_of_several_files_the_first_with_a_name_wins(void **state)
 }
 
 static void
+test_contexts_of_all_files_are_listed_once(void **state)
+{
+	AUTO(free_ptr)
+	char *list = xasprintf("%s/first:%s/none:%s/second", dir, dir, dir);
+	struct kube_places places = { .kubeconfig_env = list };
+	const struct kube_flags none = { 0 };
+	AUTO(js_unref) json_t *names = NULL;
+	AUTO(free_ptr) char *text = NULL;
+
+	(void)state;
+	put("first", "contexts:\n- name: b\n  context: {}\n- name: a\n");
+	put("second", "contexts:\n- name: a\n- {}\n- name: c\n");
+	assert_int_equal(kube_config_contexts(&none, &places, &names, &err), 0);
+	text = js_text(names);
+	assert_string_equal(text, "[\"b\",\"a\",\"c\"]");
+}
+
+static void
 test_the_home_directory_is_looked_into(void **state)
 {
 	AUTO(free_ptr) char *kube = path_of(".kube");
@@ -353,6 +371,7 @@ main(void)
 		TEST(test_the_current_context_says_where_and_who),
 		TEST(test_flags_override_the_file),
 		TEST(test_of_several_files_the_first_with_a_name_wins),
+		TEST(test_contexts_of_all_files_are_listed_once),
 		TEST(test_the_home_directory_is_looked_into),
 		TEST(test_what_ferry_does_not_do_is_refused_by_name),
 		TEST(test_what_is_wrong_is_named),

@@ -165,6 +165,11 @@ fail(struct informer *inf, const char *what, const char *why)
 		       "cannot %s %s: %s", what, inf->resource.plural, why);
 	log_debug(NULL, "%s, trying again", inf->stats.last_failure);
 	loop_timer_start(inf->timer, pause_ms(inf->failures) * US_PER_MS);
+	for (size_t i = 0; i < inf->handler_count && inf->running; i++) {
+		if (inf->handlers[i].failed != NULL)
+			inf->handlers[i].failed(inf->stats.last_failure,
+						inf->handlers[i].arg);
+	}
 }
 
 static void

@@ -56,6 +56,9 @@ struct informer_handler {
 	void (*deleted)(const struct cache_object *object, void *arg);
 	/* The first list is complete: all that was there has been added. */
 	void (*synced)(void *arg);
+	/* A list or a watch has failed, and why, in a sentence; it will be
+	 * tried again. */
+	void (*failed)(const char *why, void *arg);
 	void *arg;
 };
 

@@ -28,6 +28,7 @@ static struct informer *inf;
 static char story[4096];
 static unsigned changes;
 static unsigned synced;
+static unsigned failed;
 static bool stop_at_change;
 
 static void
@@ -73,11 +74,20 @@ on_synced(void *arg)
 	synced++;
 }
 
+static void
+on_failed(const char *why, void *arg)
+{
+	(void)arg;
+	assert_true(str_has_prefix(why, "cannot "));
+	failed++;
+}
+
 static const struct informer_handler handler = {
 	.added = on_added,
 	.updated = on_updated,
 	.deleted = on_deleted,
 	.synced = on_synced,
+	.failed = on_failed,
 };
 
 static int
@@ -94,6 +104,7 @@ setup(void **state)
 	story[0] = '\0';
 	changes = 0;
 	synced = 0;
+	failed = 0;
 	stop_at_change = false;
 	return 0;
 }
@@ -357,6 +368,7 @@ test_a_server_that_is_away_at_first_is_waited_for(void **state)
 	testapi_until_count(&api, &api.handled, 4);
 	assert_int_equal(synced, 1);
 	assert_int_equal(informer_stats(inf)->failures, 2);
+	assert_int_equal(failed, 2);
 	assert_true(str_has_prefix(informer_stats(inf)->last_failure,
 				   "cannot list pods: "));
 }

@@ -94,6 +94,33 @@ kubeconfig_origin(const struct kubeconfig *k)
 	return origin != NULL ? origin : xstrdup("command line");
 }
 
+json_t *
+kubeconfig_contexts(const struct kubeconfig *k)
+{
+	json_t *names = json_object(); /* in order, and each once */
+	json_t *found = json_array();
+	const json_t *entry;
+	const char *name;
+	json_t *one;
+	size_t n;
+
+	for (size_t i = 0; i < k->count; i++) {
+		json_array_foreach(js_arr_at(k->files[i].doc, "contexts"), n,
+				   entry)
+		{
+			json_object_set_new(names, js_str_at(entry, "name"),
+					    json_true());
+		}
+	}
+	json_object_foreach(names, name, one)
+	{
+		if (*name != '\0')
+			json_array_append_new(found, json_string(name));
+	}
+	json_decref(names);
+	return found;
+}
+
 /* What a list ("clusters") has under a name, and in which file. */
 static json_t *
 find_entry(const struct kubeconfig *k, const char *list, const char *name,

@@ -40,6 +40,9 @@ int kubeconfig_add_list(struct kubeconfig *kubeconfig, const char *list,
 /* Their names with colons between, for messages; to be freed. */
 char *kubeconfig_origin(const struct kubeconfig *kubeconfig);
 
+/* The names of all contexts, each once; a new reference. */
+json_t *kubeconfig_contexts(const struct kubeconfig *kubeconfig);
+
 /* Fills config with what the context says, flags' or the current one. */
 int kubeconfig_apply(const struct kubeconfig *kubeconfig,
 		     const struct kube_flags *flags, struct kube_config *config,
