@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/bucket.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -37,6 +38,9 @@ struct rpc_caller {
 	int fd;
 	struct loop_io *io;
 	struct loop_timer *timer; /* the earliest deadline */
+	struct loop_timer *pause; /* runs while nothing is read */
+	bool paused;
+	struct bucket notes, note_bytes; /* that may still come */
 	struct buf in;
 	struct buf out;
 	size_t scanned; /* bytes of in without a newline */
@@ -57,6 +61,7 @@ caller_destroy(struct rpc_caller *caller)
 		rpc_fds_done(&caller->calls[i].fds);
 	}
 	loop_timer_free(caller->timer);
+	loop_timer_free(caller->pause);
 	loop_io_free(caller->io);
 	close_fd(&caller->fd);
 	buf_done(&caller->in);
@@ -121,6 +126,7 @@ end(struct rpc_caller *caller, const struct err *err)
 		return;
 	caller->ended = true;
 	loop_timer_stop(caller->timer);
+	loop_timer_stop(caller->pause);
 	loop_io_want(caller->io, 0);
 	while (caller->n_calls > 0 && !caller->freed)
 		answer_first(caller, NULL, err);
@@ -171,7 +177,49 @@ is_notification(const char *text, size_t len)
 	return json_object_get(value, "method") != NULL;
 }
 
-/* Handles the complete lines. Stops when the caller has ended. */
+static void
+want(struct rpc_caller *caller)
+{
+	loop_io_want(caller->io,
+		     (caller->paused ? 0 : LOOP_READ) |
+			     (caller->out.len > 0 ? LOOP_WRITE : 0));
+}
+
+static void
+take_note(struct rpc_caller *caller, const char *text, size_t len)
+{
+	uint64_t now = loop_now_ns();
+	struct err err;
+
+	if (len > RPC_NOTIFY_BYTES_BURST) {
+		(void)err_set(&err, ERR_LIMIT,
+			      "the server's notification is too long");
+		end(caller, &err);
+		return;
+	}
+	bucket_charge(&caller->notes, 1, now);
+	bucket_charge(&caller->note_bytes, (double)len, now);
+	take_notification(caller, text, len);
+}
+
+/* Whether the server has said so much that nobody listens for a while. */
+static bool
+has_enough(struct rpc_caller *caller)
+{
+	uint64_t now = loop_now_ns();
+	uint64_t count_us = bucket_wait_us(&caller->notes, now);
+	uint64_t bytes_us = bucket_wait_us(&caller->note_bytes, now);
+	uint64_t wait_us = count_us > bytes_us ? count_us : bytes_us;
+
+	if (wait_us == 0)
+		return false;
+	caller->paused = true;
+	loop_timer_start(caller->pause, wait_us);
+	return true;
+}
+
+/* Handles the complete lines. Stops when the caller has ended, or has had
+ * enough. */
 static void
 take_lines(struct rpc_caller *caller)
 {
@@ -186,9 +234,11 @@ take_lines(struct rpc_caller *caller)
 			caller->scanned = in->len;
 			return;
 		}
+		if (has_enough(caller))
+			return;
 		len = (size_t)(newline - in->data);
 		if (is_notification((const char *)in->data, len))
-			take_notification(caller, (const char *)in->data, len);
+			take_note(caller, (const char *)in->data, len);
 		else
 			take_reply(caller, (const char *)in->data, len);
 		buf_consume(in, len + 1);
@@ -277,8 +327,17 @@ flush(struct rpc_caller *caller)
 			caller->sent += (size_t)sent;
 		}
 	}
-	loop_io_want(caller->io,
-		     LOOP_READ | (caller->out.len > 0 ? LOOP_WRITE : 0));
+	want(caller);
+}
+
+/* The end of a loop's turn with the caller, which may have gone meanwhile. */
+static void
+settle(struct rpc_caller *caller)
+{
+	if (leave(caller) == -1 || caller->ended)
+		return;
+	set_timer(caller);
+	want(caller);
 }
 
 static void
@@ -289,10 +348,21 @@ caller_ready(unsigned ready, void *arg)
 	enter(caller);
 	if (ready & LOOP_WRITE)
 		flush(caller);
-	if (ready & LOOP_READ)
+	if ((ready & LOOP_READ) && !caller->paused)
 		receive(caller);
-	if (leave(caller) == 0 && !caller->ended)
-		set_timer(caller);
+	settle(caller);
+}
+
+/* What has been read already comes first. */
+static void
+caller_listens(void *arg)
+{
+	struct rpc_caller *caller = arg;
+
+	enter(caller);
+	caller->paused = false;
+	take_lines(caller);
+	settle(caller);
 }
 
 static void
@@ -312,8 +382,7 @@ caller_late(void *arg)
 		end(caller, &err);
 		break;
 	}
-	if (leave(caller) == 0 && !caller->ended)
-		set_timer(caller);
+	settle(caller);
 }
 
 static void
@@ -344,7 +413,12 @@ rpc_caller_new(const struct rpc_caller_config *config, int fd)
 	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 	caller->in = BUF_INIT(RPC_REPLY_MAX + CHUNK);
 	caller->out = BUF_INIT(RPC_CALLS_MAX * RPC_MESSAGE_MAX);
+	bucket_init(&caller->notes, RPC_NOTIFY_PER_S, RPC_NOTIFY_BURST,
+		    loop_now_ns());
+	bucket_init(&caller->note_bytes, RPC_NOTIFY_BYTES_PER_S,
+		    RPC_NOTIFY_BYTES_BURST, loop_now_ns());
 	caller->timer = loop_timer_new(config->loop, caller_late, caller);
+	caller->pause = loop_timer_new(config->loop, caller_listens, caller);
 	caller->io = loop_io_new(config->loop, fd, caller_ready, caller);
 	if (config->notified != NULL)
 		(void)json_object_set_new(hello, "notify", json_true());

@@ -11,6 +11,9 @@
  * other: one that is late keeps those behind it waiting, and when its deadline
  * passes the connection is of no more use and ends.
  *
+ * A server is not trusted to be brief: of one that notifies more, or more often
+ * than rpc.h allows, nothing is read for as long as that takes to even out.
+ *
  * Threading: only from the loop's thread. Every callback may free the caller.
  */
 

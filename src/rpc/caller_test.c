@@ -322,6 +322,103 @@ test_a_late_answer_keeps_its_place_and_notifications_pass_it(void **state)
 }
 
 static void
+say(int fd, const char *text)
+{
+	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL),
+			 strlen(text));
+}
+
+/* A server that is nothing but a socket: its hello, and then what it likes. */
+static int
+talk_to_socket(struct fixture *f)
+{
+	struct rpc_caller_config config = {
+		.loop = f->loop,
+		.self = { "test", "1" },
+		.notified = on_notified,
+		.ended = on_ended,
+		.ctx = f,
+	};
+	int fds[2];
+
+	rpc_caller_free(f->caller);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	f->caller = rpc_caller_new(&config, fds[0]);
+	say(fds[1], "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocol\":"
+		    "1,\"program\":\"p\",\"version\":\"1\"}}\n");
+	return fds[1];
+}
+
+#define EXTRA 20U
+
+static void
+test_a_server_that_never_stops_talking_is_listened_to_at_its_rate(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t begin_ns = loop_now_ns();
+	int fd = talk_to_socket(f);
+
+	for (unsigned i = 0; i < RPC_NOTIFY_BURST + EXTRA; i++)
+		say(fd, "{\"jsonrpc\":\"2.0\",\"method\":\"news\"}\n");
+	say(fd, "{\"jsonrpc\":\"2.0\",\"method\":\"last\"}\n");
+	run_until(f, "last");
+	assert_true(loop_now_ns() - begin_ns >=
+		    EXTRA * UINT64_C(1000000000) / RPC_NOTIFY_PER_S);
+	close(fd);
+	run_until(f, "ended");
+}
+
+/* One notification with a name that is as long as one likes, written as the
+ * socket takes it. */
+struct drone {
+	struct loop_io *io;
+	int fd;
+	size_t left;
+};
+
+static void
+drone_on(unsigned ready, void *arg)
+{
+	static const char end[] = "\"],\"method\":\"news\"}\n";
+	struct drone *d = arg;
+	char text[4096];
+	size_t len = d->left < sizeof(text) ? d->left : sizeof(text);
+	ssize_t sent;
+
+	(void)ready;
+	memset(text, 'x', sizeof(text));
+	sent = send(d->fd, len > 0 ? text : end, len > 0 ? len : strlen(end),
+		    MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (len > 0 && sent > 0)
+		d->left -= (size_t)sent;
+	else if (sent > 0)
+		loop_io_want(d->io, 0);
+}
+
+static void
+say_at_length(struct fixture *f, size_t length, const char *until)
+{
+	struct drone d = { .fd = talk_to_socket(f), .left = length };
+
+	d.io = loop_io_new(f->loop, d.fd, drone_on, &d);
+	say(d.fd, "{\"jsonrpc\":\"2.0\",\"params\":[\"");
+	loop_io_want(d.io, LOOP_WRITE);
+	run_until(f, until);
+	loop_io_free(d.io);
+	close(d.fd);
+}
+
+static void
+test_a_notification_may_be_long_but_not_too_long(void **state)
+{
+	struct fixture *f = *state;
+
+	say_at_length(f, RPC_NOTIFY_BYTES_BURST / 2, "news");
+	say_at_length(f, RPC_NOTIFY_BYTES_BURST, "LimitReached");
+	assert_non_null(strstr(f->trace, "ended LimitReached"));
+}
+
+static void
 test_a_method_may_notify_and_answer_at_once(void **state)
 {
 	struct fixture *f = *state;
@@ -408,6 +505,12 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			test_a_late_answer_keeps_its_place_and_notifications_pass_it,
 			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_server_that_never_stops_talking_is_listened_to_at_its_rate,
+			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_notification_may_be_long_but_not_too_long, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			test_a_method_may_notify_and_answer_at_once, setup,
 			teardown),

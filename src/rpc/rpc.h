@@ -28,7 +28,13 @@
 #define RPC_MESSAGE_MAX (1024UL * 1024) /* request, with its newline */
 #define RPC_REPLY_MAX (8UL * 1024 * 1024)
 #define RPC_NOTIFY_BACKLOG (1024UL * 1024) /* unread notifications */
-#define RPC_FDS_MAX 16U                    /* per message */
+/* Notifications that a client takes; those of a server that sends more wait
+ * in its socket. */
+#define RPC_NOTIFY_PER_S 20U
+#define RPC_NOTIFY_BURST 200U
+#define RPC_NOTIFY_BYTES_PER_S (256UL * 1024)
+#define RPC_NOTIFY_BYTES_BURST (1024UL * 1024)
+#define RPC_FDS_MAX 16U /* per message */
 #define RPC_CONNECTIONS_MAX 64U
 
 /* Deadlines, both for the whole message and not for one byte of it. */
