@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "ctl/command.h"
 #include "ctl/follow.h"
+#include "ctl/page.h"
 #include "ctl/verb.h"
 #include "kube/obj.h"
 
@@ -53,7 +54,8 @@ selector_json(const char *text, struct err *err)
 	return json_incref(labels);
 }
 
-/* The newest migration of the machine; a copy of its name. */
+/* The migration of the machine that goes on, or else the newest; a copy of its
+ * name. */
 static int
 find_migration(struct migrate *m, char **ret_name, struct err *err)
 {
@@ -66,17 +68,11 @@ find_migration(struct migrate *m, char **ret_name, struct err *err)
 		.label_selector = selector,
 	};
 	AUTO(js_unref) json_t *list = NULL;
-	const json_t *item, *newest = NULL;
-	size_t i;
+	const json_t *newest;
 
 	if (kubesync_send(m->verb.kube, &request, &list, err) == -1)
 		return -1;
-	json_array_foreach(js_arr_at(list, "items"), i, item)
-	{
-		if (newest == NULL ||
-		    obj_created_us(item) >= obj_created_us(newest))
-			newest = item;
-	}
+	newest = page_choose(js_arr_at(list, "items"));
 	if (newest == NULL)
 		return err_set(err, ERR_NOT_FOUND,
 			       "the migration of %s is gone", m->vm);
@@ -89,6 +85,11 @@ migrate(struct migrate *m, enum follow_end *ret_end, struct err *err)
 {
 	AUTO(js_unref) json_t *body = json_object();
 	AUTO(free_ptr) char *name = NULL;
+	struct follow_request request = {
+		.vmi = m->vm,
+		.style = m->output == NULL ? FOLLOW_AUTO : FOLLOW_JSON,
+		.timeout_ms = m->timeout_ms,
+	};
 
 	if (m->selector != NULL) {
 		json_t *labels = selector_json(m->selector, err);
@@ -109,9 +110,8 @@ migrate(struct migrate *m, enum follow_end *ret_end, struct err *err)
 		return 0;
 	if (find_migration(m, &name, err) == -1)
 		return -1;
-	return follow_migration(&m->verb, name,
-				m->output == NULL ? FOLLOW_AUTO : FOLLOW_JSON,
-				m->timeout_ms, ret_end, err);
+	request.migration = name;
+	return follow_migration(&m->verb, &request, ret_end, err);
 }
 
 int
@@ -145,7 +145,6 @@ command_migrate(int argc, char **argv)
 	int first, status;
 	struct err err;
 
-	verb_shorts(argc, argv);
 	if (!command_parse(&opts, argc, argv, &first, &status))
 		return status;
 	m.vm = argv[first];

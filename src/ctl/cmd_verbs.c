@@ -73,7 +73,6 @@ run(struct question *q, struct asking *a, int argc, char **argv)
 	int first, status;
 	struct err err;
 
-	verb_shorts(argc, argv);
 	a->grace_s = NO_GRACE;
 	if (!command_parse(&opts, argc, argv, &first, &status))
 		return status;

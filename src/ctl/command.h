@@ -4,8 +4,13 @@
 
 /* The sub-commands of ferryctl; each as struct command has it. */
 
+struct program;
+
 #define CTL_DIR_DEFAULT "/var/lib/ferry/cluster"
 #define CTL_NAME_DEFAULT "ferry"
+
+/* All of them. */
+extern const struct program ctl_program;
 
 int command_cluster(int argc, char **argv);
 int command_image(int argc, char **argv);
@@ -21,6 +26,9 @@ int command_unpause(int argc, char **argv);
 int command_explain(int argc, char **argv);
 int command_preflight(int argc, char **argv);
 int command_doctor(int argc, char **argv);
+int command_top(int argc, char **argv);
+int command_completion(int argc, char **argv);
+int command_complete(int argc, char **argv);
 
 /* Of `cluster`. */
 int command_cluster_up(int argc, char **argv);

@@ -6,11 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "api/kinds.h"
 #include "api/names.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/jsat.h"
@@ -18,21 +17,19 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ctl/human.h"
+#include "ctl/screen.h"
 #include "ctl/verb.h"
+#include "ctl/watched.h"
 #include "kube/conditions.h"
 #include "kube/obj.h"
 
 #define PERCENT_ALL 100
-#define NS_PER_MS 1000000L
+#define US_PER_MS UINT64_C(1000)
 
-static volatile sig_atomic_t interrupts;
-
-static void
-on_interrupt(int signo)
-{
-	(void)signo;
-	interrupts++;
-}
+enum kinds {
+	KIND_VMIM,
+	KIND_VMI,
+};
 
 int
 follow_status(enum follow_end end)
@@ -78,16 +75,27 @@ transfer_line(const json_t *progress)
 		(void)snprintf(eta, sizeof(eta), "%llds", (long long)seconds);
 	else
 		(void)snprintf(eta, sizeof(eta), "?");
+	/* What is cut off first in a narrow window comes last. */
 	return xasprintf(
-		"[%s] %3d%%  %s sent, %s left, %s/s, dirties %s/s, pass %lld, "
-		"ETA %s",
-		bar, (int)percent,
-		human_bytes(js_int_at(progress, "bytesProcessed", 0), sent),
-		human_bytes(js_int_at(progress, "bytesRemaining", 0), left),
+		"[%s] %3d%%  ETA %s, %s/s, dirties %s/s, pass %lld, %s left, "
+		"%s sent",
+		bar, (int)percent, eta,
 		human_bytes(js_int_at(progress, "rateBytesPerSecond", 0), rate),
 		human_bytes(js_int_at(progress, "dirtyRateBytesPerSecond", 0),
 			    dirty),
-		(long long)js_int_at(progress, "iteration", 0), eta);
+		(long long)js_int_at(progress, "iteration", 0),
+		human_bytes(js_int_at(progress, "bytesRemaining", 0), left),
+		human_bytes(js_int_at(progress, "bytesProcessed", 0), sent));
+}
+
+const json_t *
+follow_state(const json_t *vmim, const json_t *vmi)
+{
+	const json_t *state = js_obj_at(vmi, "status.migrationState");
+
+	return str_equal(js_str_at(state, "migrationUid"), obj_uid(vmim))
+		       ? state
+		       : js_obj_at(vmim, "status.migrationState");
 }
 
 char *
@@ -148,58 +156,69 @@ follow_json(const json_t *vmim, const json_t *state)
 
 struct following {
 	struct verb *verb;
-	const char *name;
-	enum follow_style style;
+	const struct follow_request *request;
 	bool terminal;
+	struct watched *watched;
+	struct loop *loop;
+	struct loop_timer *deadline; /* NULL: none */
+	struct loop_timer *trouble;  /* looks whether it is over */
+	struct loop_timer *detach;   /* runs after the first Ctrl-C */
+	struct loop_signal *interrupt;
 	char *shown;
+	bool over;
+	enum follow_end end;
+	int result;
+	struct err *err;
 };
+
+static void
+finish(struct following *f, enum follow_end end)
+{
+	f->over = true;
+	f->end = end;
+	loop_stop(f->loop);
+}
+
+/* To be freed. */
+static char *
+text_of(const struct following *f, const json_t *vmim, const json_t *state)
+{
+	const char *trouble = watched_trouble(f->watched);
+	AUTO(js_unref) json_t *object = NULL;
+	AUTO(free_ptr) char *line = NULL;
+
+	if (f->request->style == FOLLOW_JSON) {
+		object = follow_json(vmim, state);
+		if (trouble[0] != '\0')
+			json_object_set_new(object, "trouble",
+					    json_string(trouble));
+		return js_text(object);
+	}
+	line = follow_line(vmim, state);
+	if (trouble[0] != '\0') {
+		char *both = xasprintf("Not up to date: %s; %s", trouble, line);
+
+		free(line);
+		line = both;
+	}
+	return screen_clean(TAKE_PTR(line), false);
+}
 
 static void
 show(struct following *f, const json_t *vmim, const json_t *state)
 {
-	AUTO(js_unref) json_t *object = NULL;
-	AUTO(free_ptr) char *line = NULL;
+	AUTO(free_ptr) char *line = text_of(f, vmim, state);
 
-	if (f->style == FOLLOW_JSON) {
-		object = follow_json(vmim, state);
-		line = js_text(object);
-	} else {
-		line = follow_line(vmim, state);
-	}
 	if (f->shown != NULL && str_equal(f->shown, line))
 		return;
-	if (f->terminal)
-		(void)printf("\r\033[K%s", line);
-	else
+	if (f->terminal) {
+		screen_rewrite_line(line);
+	} else {
 		(void)printf("%s\n", line);
-	(void)fflush(stdout);
+		(void)fflush(stdout);
+	}
 	free(f->shown);
 	f->shown = TAKE_PTR(line);
-}
-
-static int
-get(struct following *f, const struct kube_resource *resource, const char *name,
-    json_t **ret, struct err *err)
-{
-	struct kube_request request = {
-		.verb = KUBE_GET,
-		.resource = resource,
-		.ns = f->verb->ns,
-		.name = name,
-	};
-
-	return kubesync_send(f->verb->kube, &request, ret, err);
-}
-
-/* Only what is of this migration. */
-static const json_t *
-state_of(const json_t *vmi, const json_t *vmim)
-{
-	const json_t *state = js_obj_at(vmi, "status.migrationState");
-
-	return str_equal(js_str_at(state, "migrationUid"), obj_uid(vmim))
-		       ? state
-		       : NULL;
 }
 
 static bool
@@ -220,118 +239,152 @@ has_ended(const json_t *vmim, enum follow_end *ret_end)
 	return true;
 }
 
-static int
-cancel(struct following *f, struct err *err)
+/* One that is gone was canceled. */
+static void
+look(void *arg)
 {
-	struct kube_request request = {
-		.verb = KUBE_DELETE,
-		.resource = &api_vmims,
-		.ns = f->verb->ns,
-		.name = f->name,
-	};
+	struct following *f = arg;
+	AUTO(js_unref) json_t *vmims = watched_items(f->watched, KIND_VMIM);
+	AUTO(js_unref) json_t *vmis = watched_items(f->watched, KIND_VMI);
+	const json_t *vmim = json_array_get(vmims, 0);
+	enum follow_end end;
 
-	(void)fprintf(stderr, "canceling %s\n", f->name);
-	return kubesync_send(f->verb->kube, &request, NULL, err);
-}
-
-/* 1: it has ended, 0: not yet. One that is gone was canceled.
- */
-static int
-look(struct following *f, enum follow_end *ret_end, struct err *err)
-{
-	AUTO(js_unref) json_t *vmim = NULL;
-	AUTO(js_unref) json_t *vmi = NULL;
-	struct err ignored;
-
-	if (get(f, &api_vmims, f->name, &vmim, err) == -1) {
-		if (err->kind != ERR_NOT_FOUND)
-			return -1;
-		*ret_end = FOLLOW_CANCELED;
-		return 1;
+	if (f->over)
+		return;
+	if (vmim == NULL) {
+		finish(f, FOLLOW_CANCELED);
+		return;
 	}
-	(void)get(f, &api_vmis, js_str_at(vmim, "spec.vmiName"), &vmi,
-		  &ignored);
-	show(f, vmim, vmi == NULL ? NULL : state_of(vmi, vmim));
-	return has_ended(vmim, ret_end);
+	show(f, vmim, follow_state(vmim, json_array_get(vmis, 0)));
+	if (has_ended(vmim, &end))
+		finish(f, end);
+	else if (watched_trouble(f->watched)[0] != '\0')
+		loop_timer_start(f->trouble, FOLLOW_TROUBLE_MS * US_PER_MS);
 }
 
 static void
-pause_shortly(void)
+on_deadline(void *arg)
 {
-	struct timespec pause = { .tv_nsec = FOLLOW_POLL_MS * NS_PER_MS };
-
-	(void)nanosleep(&pause, NULL);
+	finish(arg, FOLLOW_TIMED_OUT);
 }
 
-/* After the first Ctrl-C a second one may follow; 1: nobody
- * follows any more. */
-static int
-interrupted(struct following *f, uint64_t *first_ms, struct err *err)
+static void
+on_detach(void *arg)
 {
-	if (interrupts == 0)
-		return 0;
-	if (interrupts == 1) {
-		if (*first_ms == 0) {
-			*first_ms = loop_now_ms();
-			(void)fprintf(stderr,
-				      "\n%s goes on; once more "
-				      "to cancel it\n",
-				      f->name);
-		}
-		return loop_now_ms() > *first_ms + FOLLOW_TWICE_MS;
-	}
-	interrupts = 0;
-	*first_ms = 0;
-	return cancel(f, err);
+	finish(arg, FOLLOW_DETACHED);
 }
 
-static int
-follow(struct following *f, uint64_t timeout_ms, enum follow_end *ret_end,
-       struct err *err)
+/* A line of its own, beside what is being rewritten. */
+static void
+say(struct following *f, const char *what)
 {
-	uint64_t until =
-		timeout_ms == 0 ? UINT64_MAX : loop_now_ms() + timeout_ms;
-	uint64_t first_ms = 0;
-	int result;
+	if (f->terminal)
+		(void)printf("\n");
+	(void)fflush(stdout);
+	(void)fprintf(stderr, "%s %s\n", f->request->migration, what);
+}
 
-	for (;;) {
-		result = look(f, ret_end, err);
-		if (result != 0)
-			return result == 1 ? 0 : -1;
-		if (loop_now_ms() > until) {
-			*ret_end = FOLLOW_TIMED_OUT;
-			return 0;
-		}
-		result = interrupted(f, &first_ms, err);
-		if (result == -1)
-			return -1;
-		if (result == 1) {
-			*ret_end = FOLLOW_DETACHED;
-			return 0;
-		}
-		pause_shortly();
+static void
+on_canceled(const struct kube_result *result, void *arg)
+{
+	struct following *f = arg;
+
+	/* One that is gone has nothing to be canceled; that is seen. */
+	if (result->status->code == 0 || kube_is_not_found(result))
+		return;
+	f->result = err_set(f->err, ERR_REFUSED, "cannot cancel %s: %s",
+			    f->request->migration, result->status->message);
+	finish(f, FOLLOW_FAILED);
+}
+
+static void
+on_interrupt(int signo, void *arg)
+{
+	struct following *f = arg;
+	const struct kube_request request = {
+		.verb = KUBE_DELETE,
+		.resource = &api_vmims,
+		.ns = f->verb->ns,
+		.name = f->request->migration,
+	};
+
+	(void)signo;
+	if (!loop_timer_running(f->detach)) {
+		say(f, "goes on; Ctrl-C once more cancels it");
+		loop_timer_start(f->detach, FOLLOW_TWICE_MS * US_PER_MS);
+		return;
 	}
+	loop_timer_stop(f->detach);
+	say(f, "is being canceled");
+	(void)kube_send(kubesync_client(f->verb->kube), &request, on_canceled,
+			f);
+}
+
+static void
+open_following(struct following *f)
+{
+	AUTO(free_ptr)
+	char *vmim = xasprintf("metadata.name=%s", f->request->migration);
+	AUTO(free_ptr)
+	char *vmi = xasprintf("metadata.name=%s", f->request->vmi);
+	const struct watched_kind kinds[] = {
+		[KIND_VMIM] = { .resource = &api_vmims,
+				.ns = f->verb->ns,
+				.field_selector = vmim },
+		[KIND_VMI] = { .resource = &api_vmis,
+			       .ns = f->verb->ns,
+			       .field_selector = vmi,
+			       .optional = true },
+	};
+
+	f->loop = kubesync_loop(f->verb->kube);
+	f->watched =
+		watched_new(f->verb->kube, kinds, ARRAY_LEN(kinds), look, f);
+	f->trouble = loop_timer_new(f->loop, look, f);
+	f->detach = loop_timer_new(f->loop, on_detach, f);
+	f->interrupt = loop_signal_new(f->loop, SIGINT, on_interrupt, f);
+	if (f->request->timeout_ms != 0) {
+		f->deadline = loop_timer_new(f->loop, on_deadline, f);
+		loop_timer_start(f->deadline,
+				 f->request->timeout_ms * US_PER_MS);
+	}
+}
+
+static void
+close_following(struct following *f)
+{
+	watched_free(f->watched);
+	loop_signal_free(f->interrupt);
+	loop_timer_free(f->detach);
+	loop_timer_free(f->trouble);
+	if (f->deadline != NULL)
+		loop_timer_free(f->deadline);
+	free(f->shown);
 }
 
 int
-follow_migration(struct verb *verb, const char *name, enum follow_style style,
-		 uint64_t timeout_ms, enum follow_end *ret_end, struct err *err)
+follow_migration(struct verb *verb, const struct follow_request *request,
+		 enum follow_end *ret_end, struct err *err)
 {
 	struct following f = {
 		.verb = verb,
-		.name = name,
-		.style = style,
-		.terminal = style == FOLLOW_AUTO && isatty(STDOUT_FILENO),
+		.request = request,
+		.terminal = request->style == FOLLOW_AUTO && screen_is_there(),
+		.err = err,
 	};
-	struct sigaction action = { .sa_handler = on_interrupt }, before;
-	int result;
 
-	interrupts = 0;
-	(void)sigaction(SIGINT, &action, &before);
-	result = follow(&f, timeout_ms, ret_end, err);
-	(void)sigaction(SIGINT, &before, NULL);
-	if (f.terminal)
+	open_following(&f);
+	f.result = watched_wait(f.watched, err);
+	if (f.result == 0 && !f.over) {
+		look(&f);
+		while (!f.over)
+			loop_run(f.loop);
+	}
+	if (f.over && f.end == FOLLOW_TIMED_OUT)
+		say(&f, "goes on; the time to wait for it is up");
+	else if (f.terminal && f.shown != NULL)
 		(void)printf("\n");
-	free(f.shown);
-	return result;
+	*ret_end = f.end;
+	close_following(&f);
+	return f.result;
 }

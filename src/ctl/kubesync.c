@@ -78,6 +78,7 @@ kubesync_open(const struct kube_flags *flags, struct err *err)
 {
 	struct kube_client_options options = {
 		.user_agent = "ferryctl/" FERRY_VERSION,
+		.at_once = true,
 	};
 	struct kubesync *ks;
 
@@ -109,6 +110,12 @@ struct loop *
 kubesync_loop(const struct kubesync *ks)
 {
 	return ks->loop;
+}
+
+struct kube_client *
+kubesync_client(const struct kubesync *ks)
+{
+	return ks->client;
 }
 
 int

@@ -26,6 +26,7 @@ void kubesync_free(struct kubesync *ks); /* NULL is fine */
 /* The namespace that flags and configuration name. */
 const char *kubesync_ns(const struct kubesync *ks);
 struct loop *kubesync_loop(const struct kubesync *ks);
+struct kube_client *kubesync_client(const struct kubesync *ks);
 
 /*
  * Sends and waits. *ret_answer (may be NULL) is a new reference, NULL when

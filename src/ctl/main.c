@@ -3,14 +3,23 @@
 /* ferryctl - for people: a cluster on one machine, and what runs in it. */
 
 #include <signal.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/command.h"
 #include "base/js.h"
 #include "base/log.h"
+#include "base/opts.h"
+#include "base/str.h"
 #include "ctl/command.h"
+#include "kube/config.h"
 #include "tls/init.h"
 #include "version.h"
+
+/* Other names of this program: what kubectl runs for `kubectl ferry`, and to
+ * complete it. */
+#define AS_PLUGIN "kubectl-ferry"
+#define AS_COMPLETION "kubectl_complete-ferry"
 
 #define VERSION FERRY_VERSION " (" FERRY_COMMIT ")"
 
@@ -29,17 +38,26 @@ static const struct command commands[] = {
 	{ "preflight", command_preflight, "would it move, and whereto" },
 	{ "doctor", command_doctor,
 	  "the proxies and the way between the nodes" },
+	{ "top", command_top, "all migrations and nodes, live" },
 	{ "cluster", command_cluster, "a whole cluster on this computer" },
 	{ "image", command_image, "what nodes find under the names of images" },
+	{ "completion", command_completion, "for bash, zsh or fish" },
+	{ "__complete", command_complete, NULL },
 };
 
-static const struct program program = {
+/* What kubectl users write before the command. */
+static struct kube_flags not_read_here;
+static const struct opt leading[] = { KUBE_FLAGS_OPTS(&not_read_here) };
+
+const struct program ctl_program = {
 	.name = "ferryctl",
 	.summary = "Virtual machines that move, for people.",
 	.manual = "ferryctl(1)",
 	.version = VERSION,
 	.commands = commands,
 	.count = ARRAY_LEN(commands),
+	.leading = leading,
+	.leading_count = ARRAY_LEN(leading),
 };
 
 static const struct command cluster_commands[] = {
@@ -85,12 +103,27 @@ command_image(int argc, char **argv)
 	return command_main(&image_program, argc, argv);
 }
 
+/* The name by which it was started. */
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
 int
 main(int argc, char **argv)
 {
+	const char *name = argc > 0 ? base_name(argv[0]) : "";
+
 	js_init();
 	tls_init();
 	log_init("ferryctl", LOG_LEVEL_WARNING, LOG_FORMAT_AUTO);
 	(void)signal(SIGPIPE, SIG_IGN);
-	return command_main(&program, argc, argv);
+	if (str_equal(name, AS_COMPLETION))
+		return command_complete(argc, argv);
+	if (str_equal(name, AS_PLUGIN))
+		command_rename(&ctl_program, "kubectl ferry");
+	return command_main(&ctl_program, argc, argv);
 }

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CTL_OVERVIEW_H
+#define CTL_OVERVIEW_H
+
+/*
+ * overview - what `ferryctl top` shows: all migrations and nodes. Pure.
+ *
+ *	{"time", "namespace" (not when it is all),
+ *	 "migrations": [{"namespace", "name", "vmi", "phase", "source",
+ *"target", "state": "running" | "waiting" | "ended", "created", "ended",
+ *"seconds", "mode", "progress": {...}, "waiting": {"reason", "message"},
+ *			 "failure": {"reason", "message"}}],
+ *	 "nodes": [{"name", "state", "machines", "incoming", "outgoing",
+ *		    "toLeave", "drain": "" | "cordoned" | "draining" |
+ *		    "drained"}],
+ *	 "unseen": [SENTENCE], "trouble": SENTENCE}
+ *
+ * Migrations are in this order: those that run, those that wait (both oldest
+ * first), those that ended within OVERVIEW_RECENT_S, the newest first.
+ *
+ * Threading: one thread.
+ */
+
+#include <stdint.h>
+
+#include "base/js.h"
+
+#define OVERVIEW_RECENT_S 600 /* ended so long ago are still shown */
+#define OVERVIEW_ENDED_MAX 20 /* of these */
+
+/* Arrays, borrowed. */
+struct overview_facts {
+	const char *ns; /* NULL: all */
+	const json_t *vmims;
+	const json_t *vmis;
+	const json_t *nodes;
+	const json_t *unseen; /* of sentences */
+	const char *trouble;  /* "": none */
+	int64_t now_us;
+};
+
+/* A new reference. */
+json_t *overview_json(const struct overview_facts *facts);
+/* The same for people, in at most so many lines if they are not 0; to be
+ * freed. */
+char *overview_text(const json_t *overview, unsigned lines);
+
+#endif
