@@ -14,6 +14,10 @@
 #include "base/jsat.h"
 #include "base/mem.h"
 
+/* CDI's: the phase of the pod that writes the contents. */
+#define ANNOTATION_FILLING "cdi.kubevirt.io/storage.pod.phase"
+#define FILLING_DONE "Succeeded"
+
 static const struct {
 	const char *name;
 	enum access_mode mode;
@@ -83,6 +87,7 @@ pvc_decode(const json_t *object, struct err *err)
 	pvc->bound = strcmp(js_str_at(object, "status.phase"), "Bound") == 0;
 	pvc->storage_class = text_at(object, "spec.storageClassName");
 	pvc->migration = text_label(object, "kubevirt.io/migrationName");
+	pvc->filling = text_annotation(object, ANNOTATION_FILLING);
 	pvc->size_bytes = text_bytes(js_at(object, "status.capacity.storage"));
 	if (pvc->size_bytes == 0)
 		pvc->size_bytes = text_bytes(
@@ -98,6 +103,7 @@ pvc_free(struct pvc *pvc)
 	objmeta_done(&pvc->meta);
 	text_free(pvc->storage_class);
 	text_free(pvc->migration);
+	text_free(pvc->filling);
 	free(pvc);
 }
 
@@ -153,6 +159,43 @@ bool
 pvc_is_shared(const struct pvc *pvc)
 {
 	return (pvc->access & ACCESS_RWX) != 0;
+}
+
+bool
+pvc_is_filled(const struct pvc *pvc)
+{
+	return pvc->filling[0] == '\0' ||
+	       strcmp(pvc->filling, FILLING_DONE) == 0;
+}
+
+const char *
+storage_advice(const struct pvc *pvc, const struct storage_profile *profile,
+	       char text[STORAGE_ADVICE_SIZE])
+{
+	const char *mode = pvc->block ? "Block" : "Filesystem";
+	unsigned access = profile == NULL ? 0
+			  : pvc->block    ? profile->access_block
+					  : profile->access_filesystem;
+
+	if (profile == NULL) {
+		(void)snprintf(text, STORAGE_ADVICE_SIZE,
+			       "No StorageProfile says whether StorageClass "
+			       "'%s' can share volumes.",
+			       pvc->storage_class);
+	} else if ((access & ACCESS_RWX) != 0) {
+		(void)snprintf(text, STORAGE_ADVICE_SIZE,
+			       "StorageClass '%s' can share %s volumes: with "
+			       "its data in a claim that asks for "
+			       "ReadWriteMany the machine can move.",
+			       pvc->storage_class, mode);
+	} else {
+		(void)snprintf(text, STORAGE_ADVICE_SIZE,
+			       "StorageClass '%s' cannot share %s volumes: the "
+			       "machine can move with its data in a claim of "
+			       "another class.",
+			       pvc->storage_class, mode);
+	}
+	return text;
 }
 
 static enum storage_verdict

@@ -31,6 +31,7 @@ struct pvc {
 	bool bound;
 	char *storage_class; /* "" for none */
 	char *migration;     /* label kubevirt.io/migrationName */
+	char *filling;       /* how far CDI is with its contents; "": not its */
 	uint64_t size_bytes; /* capacity, or else the request */
 };
 
@@ -55,12 +56,25 @@ void storage_profile_unref(struct storage_profile **pointer);
 
 /* All nodes can write to it at once. */
 bool pvc_is_shared(const struct pvc *pvc);
+/* Nothing is being written to it that a machine is to start from. A claim that
+ * is filled when its first pod comes counts as filled: the pod waits for it. */
+bool pvc_is_filled(const struct pvc *pvc);
 
 enum storage_verdict {
 	STORAGE_SHARED,  /* nothing to copy */
 	STORAGE_COPY,    /* moves with the disks that are not shared */
 	STORAGE_BLOCKED, /* cannot move */
 };
+
+/*
+ * For people: what the class of a claim that is not shared could do, and so
+ * what would let its machine move. profile is the class's, NULL when it is not
+ * known. Returns text.
+ */
+#define STORAGE_ADVICE_SIZE 384
+const char *storage_advice(const struct pvc *pvc,
+			   const struct storage_profile *profile,
+			   char text[STORAGE_ADVICE_SIZE]);
 
 /*
  * What the disks of a machine mean for its migration. get returns the claim of

@@ -61,6 +61,58 @@ test_a_profile_has_the_modes_of_all_its_sets(void **state)
 	assert_int_equal(profile->access_filesystem, ACCESS_RWO);
 }
 
+static void
+test_a_claim_that_is_being_filled_is_not_to_be_used(void **state)
+{
+	AUTO(pvc_unref)
+	struct pvc *plain = pvc_of("{'metadata': {'name': 'c'}}");
+	AUTO(pvc_unref)
+	struct pvc *busy =
+		pvc_of("{'metadata': {'name': 'c', 'annotations': "
+		       "{'cdi.kubevirt.io/storage.pod.phase': 'Running'}}}");
+	AUTO(pvc_unref)
+	struct pvc *done =
+		pvc_of("{'metadata': {'name': 'c', 'annotations': "
+		       "{'cdi.kubevirt.io/storage.pod.phase': 'Succeeded'}}}");
+
+	(void)state;
+	assert_true(pvc_is_filled(plain));
+	assert_false(pvc_is_filled(busy));
+	assert_true(pvc_is_filled(done));
+}
+
+static void
+test_what_would_let_a_disk_be_shared_follows_from_its_class(void **state)
+{
+	AUTO(pvc_unref)
+	struct pvc *pvc = pvc_of("{'metadata': {'name': 'c'}, 'spec': "
+				 "{'storageClassName': 's'}}");
+	const struct storage_profile block = { .access_block = ACCESS_RWX };
+	const struct storage_profile both = {
+		.access_block = ACCESS_RWX,
+		.access_filesystem = ACCESS_RWX | ACCESS_RWO,
+	};
+	char text[STORAGE_ADVICE_SIZE];
+
+	(void)state;
+	assert_string_equal(storage_advice(pvc, NULL, text),
+			    "No StorageProfile says whether StorageClass 's' "
+			    "can share volumes.");
+	assert_string_equal(storage_advice(pvc, &block, text),
+			    "StorageClass 's' cannot share Filesystem volumes: "
+			    "the machine can move with its data in a claim of "
+			    "another class.");
+	assert_string_equal(storage_advice(pvc, &both, text),
+			    "StorageClass 's' can share Filesystem volumes: "
+			    "with its data in a claim that asks for "
+			    "ReadWriteMany the machine can move.");
+	pvc->block = true;
+	assert_string_equal(storage_advice(pvc, &block, text),
+			    "StorageClass 's' can share Block volumes: with "
+			    "its data in a claim that asks for ReadWriteMany "
+			    "the machine can move.");
+}
+
 struct claims {
 	struct pvc *shared, *single;
 };
@@ -169,6 +221,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_claim_says_how_it_can_be_used),
 		cmocka_unit_test(test_a_profile_has_the_modes_of_all_its_sets),
+		cmocka_unit_test(
+			test_a_claim_that_is_being_filled_is_not_to_be_used),
+		cmocka_unit_test(
+			test_what_would_let_a_disk_be_shared_follows_from_its_class),
 		cmocka_unit_test(test_disks_are_shared_copied_or_in_the_way),
 		cmocka_unit_test(test_nodes_are_told_about_claims),
 	};

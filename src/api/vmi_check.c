@@ -268,13 +268,20 @@ check_strategy(const json_t *spec, const struct kubevirt_config *config,
 		(void)check_deny(st, CHECK_INVALID, "spec.running",
 				 "One of Running or RunStrategy must be "
 				 "specified");
-	/* A machine that waits to be received needs somebody who sends. */
 	if (text[0] != '\0' &&
 	    (strategy == RUN_UNSET ||
 	     (strategy == RUN_WAIT_AS_RECEIVER &&
-	      !kubevirt_config_gate(config, GATE_DECENTRALIZED))))
+	      !kubevirt_config_gate(config, GATE_DECENTRALIZED)))) {
 		(void)check_deny(st, CHECK_INVALID, "spec.runStrategy",
 				 "Invalid RunStrategy (%s)", text);
+	} else if (strategy == RUN_WAIT_AS_RECEIVER) {
+		/* It would wait for ever: nobody sends. */
+		(void)check_deny(st, CHECK_NOT_SUPPORTED, "spec.runStrategy",
+				 "RunStrategy %s is not supported: there is "
+				 "nothing that moves machines between "
+				 "namespaces or clusters",
+				 text);
+	}
 }
 
 /* What would need parts that Ferry does not have. */

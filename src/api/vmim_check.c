@@ -91,6 +91,17 @@ check_halves(const struct vmim_create_facts *facts, struct status *st)
 				  "sendTo migrationID %s does not match "
 				  "receive migrationID %s",
 				  send, receive);
+	/* With both it is a migration like any other. */
+	if (vmim_is_decentralized(facts->vmim)) {
+		const char *half =
+			send[0] != '\0' ? "spec.sendTo" : "spec.receive";
+
+		return check_deny(st, CHECK_NOT_SUPPORTED, half,
+				  "%s is not supported: there is nothing that "
+				  "moves machines between namespaces or "
+				  "clusters",
+				  half);
+	}
 	return 0;
 }
 

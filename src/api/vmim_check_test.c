@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/check.h"
 
+#include <stdio.h>
+
 #include "api/config.h"
 #include "api/names.h"
 #include "api/testjson.h"
@@ -114,10 +116,9 @@ test_what_can_migrate_is_let_in(void **state)
 		  .status = "{'phase': 'Running', 'conditions': [{'type': "
 			    "'LiveMigratable', 'status': 'True'}]}" },
 		{ .spec = "{'vmiName': 'vm1', 'sendTo': {'migrationID': 'a', "
-			  "'connectURL': 'u'}}",
-		  .status = "{'phase': 'Running', 'conditions': [{'type': "
-			    "'LiveMigratable', 'status': 'False', 'reason': "
-			    "'DisksNotLiveMigratable'}]}",
+			  "'connectURL': 'u'}, 'receive': {'migrationID': "
+			  "'a'}}",
+		  .status = running,
 		  .gate = GATE_DECENTRALIZED },
 	};
 
@@ -127,6 +128,43 @@ test_what_can_migrate_is_let_in(void **state)
 
 		assert_int_equal(play(&scenes[i], &st), 0);
 		assert_int_equal(st.code, 0);
+	}
+}
+
+static void
+test_half_a_migration_is_refused_whatever_the_gate_says(void **state)
+{
+	static const struct {
+		const char *spec, *field;
+	} cases[] = {
+		{ "{'vmiName': 'vm1', 'sendTo': {'migrationID': 'a', "
+		  "'connectURL': 'u'}}",
+		  "spec.sendTo" },
+		{ "{'vmiName': 'vm1', 'receive': {'migrationID': 'a'}}",
+		  "spec.receive" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct scene scene = {
+			.spec = cases[i].spec,
+			/* A copy of its disks would go with it. */
+			.status = "{'phase': 'Running', 'conditions': [{"
+				  "'type': 'LiveMigratable', 'status': "
+				  "'False', 'reason': "
+				  "'DisksNotLiveMigratable'}]}",
+			.gate = GATE_DECENTRALIZED,
+		};
+		struct status st = STATUS_INIT;
+		char text[160];
+
+		assert_int_equal(play(&scene, &st), -1);
+		(void)snprintf(text, sizeof(text),
+			       "%s is not supported: there is nothing that "
+			       "moves machines between namespaces or clusters",
+			       cases[i].field);
+		assert_denied(&st, text, "FieldValueNotSupported",
+			      cases[i].field);
 	}
 }
 
@@ -278,6 +316,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_can_migrate_is_let_in),
+		cmocka_unit_test(
+			test_half_a_migration_is_refused_whatever_the_gate_says),
 		cmocka_unit_test(test_a_migration_without_a_machine_is_refused),
 		cmocka_unit_test(test_only_the_controller_sets_a_priority),
 		cmocka_unit_test(

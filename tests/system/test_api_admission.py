@@ -245,10 +245,19 @@ def test_the_kubevirt_object_is_checked_and_followed(api, namespace):
         "featureGates": ["DecentralizedLiveMigration"]}}
     admin.create(KUBEVIRTS, body)
     half = migration("vmi1", receive={"migrationID": "a"})
+    whole = migration("vmi1", receive={"migrationID": "a"}, sendTo={
+        "migrationID": "a", "connectURL": "x"})
     path = namespaced(VMIMS, namespace)
     try:
         wait_for("the gate", lambda: admin.request(
-            "POST", path + "?dryRun=All", half).code == 201, DEADLINE)
+            "POST", path + "?dryRun=All", whole).code == 201, DEADLINE)
+        # What cannot be done is not accepted, gate or no gate.
+        status = admin.refuse(422, "Invalid", "POST", path, half)
+        assert "spec.receive is not supported" in status["message"]
+        status = admin.refuse(422, "Invalid", "POST", namespaced(
+            VMS, namespace), vm("waits", "WaitAsReceiver"))
+        assert "RunStrategy WaitAsReceiver is not supported" in \
+            status["message"]
         refused(admin, path, migration(
             "vmi1", sendTo={"migrationID": "a", "connectURL": "x"},
             receive={"migrationID": "b"}), MIGRATION_CREATE +
