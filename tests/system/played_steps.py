@@ -201,10 +201,19 @@ def _fail_due(machine, world):
         bool(state(machine).get(plan.after))
 
 
-def _prepare_due(machine, _world):
+def _has_target(machine, world):
+    """There is something on the target for the guest to be in."""
+    return any(migration_uid(p) == state(machine).get("migrationUid")
+               and _pod_node(p) == _target(machine)
+               and status(p).get("phase") == "Running"
+               for p in world.pods(key_of(machine)).values())
+
+
+def _prepare_due(machine, world):
     of = state(machine)
     return _goes_on(machine) and _is_received(machine) and \
-        not of.get("targetNodeAddress") and not of.get("abortRequested")
+        not of.get("targetNodeAddress") and not of.get("abortRequested") and \
+        _has_target(machine, world)
 
 
 def _prepare(*_):
@@ -224,10 +233,11 @@ def _start(*_):
                                           "mode": "PreCopy"}}}
 
 
-def _arrive_due(machine, _world):
+def _arrive_due(machine, world):
     of = state(machine)
     return _goes_on(machine) and bool(of.get("startTimestamp")) and \
-        not of.get("targetNodeDomainReadyTimestamp")
+        not of.get("targetNodeDomainReadyTimestamp") and \
+        _has_target(machine, world)
 
 
 def _arrive(*_):
@@ -241,13 +251,25 @@ def _switch_due(machine, _world):
         bool(state(machine).get("targetNodeDomainReadyTimestamp"))
 
 
-def _switch(machine, _world):
+def _taken_pods(machine, world):
+    """What a node writes about the pods of a machine that has arrived."""
+    listed = dict.fromkeys(status(machine).get("activePods") or {})
+    for pod in world.pods(key_of(machine)).values():
+        if pod["metadata"]["name"] == state(machine).get("targetPod"):
+            return {"activePods": {**listed,
+                                   pod["metadata"]["uid"]: _target(machine)},
+                    "launcherContainerImageVersion":
+                        pod["spec"]["containers"][0]["image"]}
+    return {"launcherContainerImageVersion": None}
+
+
+def _switch(machine, world):
     return {"metadata": {"labels": {NODE_LABEL: _target(machine),
                                     "kubevirt.io/outdatedLauncherImage": None},
                          "annotations": {"kubevirt.io/eviction-source": None}},
             "status": {"nodeName": _target(machine),
                        "evacuationNodeName": None,
-                       "launcherContainerImageVersion": None,
+                       **_taken_pods(machine, world),
                        "migrationState": {"endTimestamp": now()}}}
 
 

@@ -5,6 +5,8 @@ Each fault hits each write of a migration once. Machines are told apart by
 name, so that all kinds of faults are tried at the same time.
 """
 
+import json
+
 import pytest
 
 import played_objects as objects
@@ -15,6 +17,7 @@ from journeys import EVENTS_OF_TROUBLE, Journey
 from kubeapi import wait_for
 from played import Played
 from played_objects import PODS, VMIMS, VMIS, namespaced
+from played_steps import state, status
 
 KUBEVIRT = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
 MANY = 1000
@@ -81,6 +84,65 @@ def count_writes(controllers, played, faults, machine):
     found = [s for s in faults.writes()[before:] if about(machine)(s)]
     print("writes of one migration:", *found, sep="\n")
     return len(found)
+
+
+def shape(seen):
+    """Which write it is: kind, subresource and what it changes."""
+    kind, *rest = seen.path.split("/namespaces/")[1].split("/")[1:]
+    body = json.loads(seen.body or b"{}")
+    words = []
+    if isinstance(body, list):
+        words = [op["path"] for op in body if op["op"] != "test"]
+    elif seen.method == "PATCH":
+        after = body.get("status", {})
+        words = [after["phase"]] if "phase" in after else [
+            *after, *body["metadata"].get("annotations", ())]
+    return " ".join([seen.method, kind, *rest[1:], *words])
+
+
+def of_phase(name):
+    return f"PATCH virtualmachineinstancemigrations status {name}"
+
+
+# Of a migration that goes well, by all controllers; docs/migration.md says why
+# each has to be.
+NEEDED = {
+    "POST pods",
+    "PATCH virtualmachineinstances /status/migrationState /metadata/labels "
+    "/status/activePods/UID",
+    "PATCH pods kubevirt.io/migration-target-ready-timestamp",
+    of_phase("Succeeded"),
+    "DELETE pods",
+    "PATCH virtualmachineinstancemigrations /metadata/finalizers/0"}
+# Where nodes are so quick that nobody would see it, these are not written;
+# where they let people wait, one more is.
+PHASES = {of_phase("Scheduling"), of_phase("Running")}
+LINGERS = {of_phase(name)
+           for name in ("Scheduled", "PreparingTarget", "TargetReady")}
+
+
+def test_a_migration_takes_eight_writes(controllers, played, faults,
+                                        namespace):
+    (machine,) = start(played, namespace, ["eight"])
+    played.wait_until(lambda: any(
+        c["type"] == "Ready" and c["status"] == "True" for c in status(
+            played.machine(machine))["conditions"]), "it to be described")
+    for number in range(3):
+        before = len(faults.writes())
+        journey = migrate(controllers, played, machine, number)
+        assert journey.end() == "Succeeded"
+        journey.check_success()
+        journey.tidy()
+        target = state(played.machine(machine))["targetPod"]
+        uid = played.pods(machine)[
+            f"{namespace}/{target}"]["metadata"]["uid"]
+        made = [shape(s).replace(uid, "UID")
+                for s in faults.writes()[before:]
+                if about(machine)(s) and not s.is_event
+                and "/events" not in s.path]
+        assert len(NEEDED | PHASES) == 8
+        assert len(set(made)) == len(made), made
+        assert NEEDED <= set(made) <= NEEDED | PHASES | LINGERS, made
 
 
 def start(played, namespace, names):

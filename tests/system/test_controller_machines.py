@@ -24,6 +24,7 @@ from test_controller_leader import kill_everywhere
 
 VMS = "/apis/kubevirt.io/v1/virtualmachines"
 PVCS = "/api/v1/persistentvolumeclaims"
+FILLING = "cdi.kubevirt.io/storage.pod.phase"
 QUOTAS = "/api/v1/resourcequotas"
 NODES = ("machines-a", "machines-b")
 # A pause after a failed start, and an answer that is late: in seconds.
@@ -449,22 +450,55 @@ def test_a_machine_whose_image_cannot_be_had_says_so(make, played):
     assert machine.condition("Synchronized") is None
 
 
+def with_disk(**source):
+    """A spec with one disk."""
+    return {"domain": {"memory": {"guest": "64Mi"}, "devices": {
+                "disks": [{"name": "disk", "disk": {"bus": "virtio"}}],
+                "interfaces": [{"name": "default", "masquerade": {}}]}},
+            "volumes": [{"name": "disk", **source}]}
+
+
+def make_claim(machine, name, **annotations):
+    """A claim; CDI would make it for a data volume."""
+    return machine.api.create(namespaced(PVCS, machine.namespace), {
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "annotations": annotations},
+        "spec": {"accessModes": ["ReadWriteMany"],
+                 "resources": {"requests": {"storage": "1Mi"}}}})
+
+
+def test_a_machine_waits_until_its_data_volume_is_filled(make):
+    machine = make("volumes", spec=with_disk(dataVolume={"name": "dv"}))
+
+    def said(text):
+        found = next((c for c in status(machine.vmi()).get("conditions", [])
+                      if c["type"] == "DataVolumesReady"), None)
+        return found if found and text in found["message"] else None
+    machine.wait_status("Provisioning")
+    assert wait_for("what it waits for", lambda: said("made no claim"))[
+        "reason"] == "NotAllDVsReady"
+    make_claim(machine, "dv", **{FILLING: "Running"})
+    assert wait_for("what it waits for", lambda: said(
+        "DataVolume dv is being filled: its pod is Running"))["status"] == \
+        "False"
+    machine.wait_status("Provisioning")
+    assert not machine.pods()
+    machine.api.patch(namespaced(PVCS, machine.namespace, "dv"), {
+        "metadata": {"annotations": {FILLING: "Succeeded"}}})
+    (pod,) = wait_for("its pod", machine.pods)
+    assert any("persistentVolumeClaim" in v for v in pod["spec"]["volumes"])
+    assert wait_for("all to be filled", lambda: said("are there and filled"))[
+        "status"] == "True"
+
+
 def test_a_machine_without_its_claim_waits_for_it(make):
-    machine = make("claims", spec={
-        "domain": {"memory": {"guest": "64Mi"}, "devices": {
-            "disks": [{"name": "disk", "disk": {"bus": "virtio"}}],
-            "interfaces": [{"name": "default", "masquerade": {}}]}},
-        "volumes": [{"name": "disk",
-                     "persistentVolumeClaim": {"claimName": "missing"}}]})
+    machine = make("claims", spec=with_disk(
+        persistentVolumeClaim={"claimName": "missing"}))
     machine.wait_status("ErrorPvcNotFound")
     assert not machine.pods()
     machine.wait_event("FailedPvcNotFound", "didn't find PVC missing",
                        "VirtualMachineInstance")
-    machine.api.create(namespaced(PVCS, machine.namespace), {
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "missing"},
-        "spec": {"accessModes": ["ReadWriteMany"],
-                 "resources": {"requests": {"storage": "1Mi"}}}})
+    make_claim(machine, "missing")
     (pod,) = wait_for("its pod", machine.pods)
     assert any("persistentVolumeClaim" in v for v in pod["spec"]["volumes"])
 

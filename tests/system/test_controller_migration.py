@@ -17,6 +17,8 @@ from proxies import REPOSITORY
 
 NODES = ("move-a", "move-b", "move-c")
 KUBEVIRTS = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
+PROFILES = "/apis/cdi.kubevirt.io/v1beta1/storageprofiles"
+CLAIMS = "/api/v1/persistentvolumeclaims"
 POLICIES = "/apis/migrations.kubevirt.io/v1alpha1/migrationpolicies"
 MIGRATION_LABEL = "kubevirt.io/migrationJobUID"
 MANY = 1000
@@ -215,12 +217,11 @@ def test_a_migration_goes_through_all_phases(controllers, played, machine):
     now = wait_for("the count of ended migrations", lambda: (
         m := controllers.leader().metrics())[
             "ferry_migration_ended_total"] > ended and m)
-    # Each phase was looked at long enough to be written by itself, and so was
-    # what it waited for.
-    assert now["ferry_migration_ended_writes_max"] <= 11
+    # Each phase was looked at long enough to be written by itself.
+    assert now["ferry_migration_ended_writes_max"] <= 10
 
 
-def test_a_quick_migration_takes_few_writes(controllers, played, machine):
+def test_each_migration_is_counted_once(controllers, played, machine):
     before = controllers.leader().metrics()
     for _ in range(3):
         trip = Trip(played, machine)
@@ -232,10 +233,9 @@ def test_a_quick_migration_takes_few_writes(controllers, played, machine):
         ended, writes = (now[n] - before[n] for n in (
             "ferry_migration_ended_total",
             "ferry_migration_ended_writes_total"))
-        # That of the test before may be counted late.
-        return ended >= 3 and writes * 3 / ended
-    # Pod, hand-off, mark, source pod, finalizer, and four of the status; one
-    # more for a target that needs longer than usual.
+        return ended == 3 and writes
+    # test_controller_faults.py has which they are; two more for nodes that
+    # take long to begin.
     assert wait_for("all to be counted", counted) <= 3 * 10
 
 
@@ -421,8 +421,9 @@ def test_a_transfer_that_takes_too_long_is_aborted(played, machine):
     trip.check_stayed()
 
 
-def test_a_source_that_does_not_answer_an_abort_is_not_waited_for(
-        played, machine):
+def start_silent(played, machine):
+    """A transfer whose nodes have been asked to abort long ago, and say
+    nothing."""
     played.hold("arrive", machine)
     played.hold("abort", machine)
     trip = Trip(played, machine)
@@ -434,17 +435,56 @@ def test_a_source_that_does_not_answer_an_abort_is_not_waited_for(
     trip.api.patch(f"{trip.path}/status", {"status": {"conditions": [
         *conditions, {**said, "lastTransitionTime":
                       "2020-01-01T00:00:00Z"}]}})
+    wait_for("the silence to be told", lambda: "do not answer" in
+             trip.condition("ferry.io/Waiting")["message"])
+    return trip
+
+
+def test_a_machine_that_may_have_arrived_is_not_given_up(played, machine):
+    trip = start_silent(played, machine)
+    pod = trip.pod()
+    assert "deletionTimestamp" not in pod["metadata"]
+    # It had: only nobody was there to say so.
+    played.release("arrive", machine)
     trip.wait_gone()
-    trip.wait_event("FailedMigration", "Migration failed because the source "
-                    "node did not answer the request to abort in time")
+    trip.wait_event("SuccessfulMigration",
+                    "Source node reported migration succeeded")
+    found = played.settle(machine)
+    assert status(found)["nodeName"] == pod["spec"]["nodeName"]
+
+
+def test_what_nobody_answers_for_ends_with_its_pod(played, machine):
+    trip = start_silent(played, machine)
+    # As for a node that is gone.
+    played.take_pod(key_of(trip.pod()))
+    trip.wait_gone()
+    trip.wait_event("FailedMigration", REMOVED)
     trip.check_stayed()
+
+
+def test_a_pod_on_the_machines_own_node_is_not_handed_to(played, machine):
+    trip = Trip(played, machine, spec={
+        "addedNodeSelector": {"example.com/no": "such"}})
+    trip.wait_waiting("PodUnschedulable")
+    name = trip.pod()["metadata"]["name"]
+    # A scheduler that takes no notice of what the pod asks for.
+    trip.api.create(namespaced(PODS, trip.namespace, name, "binding"), {
+        "apiVersion": "v1", "kind": "Binding", "metadata": {"name": name},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": trip.source}})
+    trip.check_failed("TargetOnSourceNode", "Migration failed because the "
+                      "target pod is on the node that the machine runs on")
+    trip.check_stayed()
+    assert not state(played.machine(machine))
 
 
 def test_a_pod_that_fits_nowhere_is_told_and_given_up(played, machine):
     trip = Trip(played, machine, annotations={
         "kubevirt.io/migrationUnschedulablePodTimeoutSeconds": "3"},
         spec={"addedNodeSelector": {"example.com/no": "such"}})
-    trip.wait_waiting("PodUnschedulable")
+    said = trip.wait_waiting("PodUnschedulable")
+    told = [c["message"] for c in status(trip.pod())["conditions"]
+            if c["type"] == "PodScheduled"]
+    assert said["message"].endswith(f"The scheduler says: {told[0]}")
     trip.wait_event("migrationTargetPodUnschedulable",
                     f"Migration target pod for VMI [{machine}] is currently "
                     "unschedulable.")
@@ -477,6 +517,32 @@ def test_a_machine_that_must_not_move_is_left_alone(played, machine):
     trip.check_failed("NotMigratable", "Migration failed because the machine "
                       "cannot be migrated")
     assert "a disk of its own" in trip.condition("ferry.io/Failure")["message"]
+    trip.check_stayed()
+
+
+def test_a_disk_that_is_not_shared_is_told_with_its_class(played, machine):
+    namespace, name = machine.split("/")
+    played.api.create(PROFILES, {
+        "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "StorageProfile",
+        "metadata": {"name": namespace}, "spec": {}})
+    played.api.patch(f"{PROFILES}/{namespace}/status", {"status": {
+        "claimPropertySets": [{"accessModes": ["ReadWriteMany"],
+                               "volumeMode": "Filesystem"}]}})
+    played.api.create(namespaced(CLAIMS, namespace), {
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "disk"}, "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": namespace,
+            "resources": {"requests": {"storage": "1Gi"}}}})
+    played.api.patch(namespaced(VMIS, namespace, name), {"spec": {"volumes": [
+        {"name": "root", "persistentVolumeClaim": {"claimName": "disk"}}]}})
+    trip = Trip(played, machine)
+    trip.check_failed("NotMigratable", "Migration failed because the machine "
+                      "cannot be migrated")
+    said = trip.condition("ferry.io/Failure")["message"]
+    assert "cannot migrate VMI: PVC disk is not shared" in said
+    assert said.endswith(
+        f"StorageClass '{namespace}' can share Filesystem volumes: with its "
+        "data in a claim that asks for ReadWriteMany the machine can move.")
     trip.check_stayed()
 
 
@@ -639,9 +705,10 @@ def test_five_that_have_ended_are_kept(played, machine):
         assert status(trips[-1].wait(*FINAL))["phase"] == "Succeeded"
         trips[-1].wait_tidy()
     path = namespaced(VMIMS, trips[0].namespace)
-    # Of those that were made within one second any counts as the older.
-    wait_for("five to be left",
-             lambda: len(played.api.get(path)["items"]) == 5)
+    # Also when several were made within one second.
+    wait_for("the last five to be left", lambda: {
+        m["metadata"]["name"] for m in played.api.get(path)["items"]} == {
+            trip.name for trip in trips[2:]})
 
 
 def test_a_pod_whose_migration_was_torn_away_goes(played, machine):

@@ -108,15 +108,46 @@ step_of(const struct instance_facts *facts, struct instance_decision *d)
 	return (struct step){ facts->vmi->phase, "as-it-is", false };
 }
 
-/* Names the first claim that has to be there and is not; NULL for none. */
+/* Names the first claim that has to be there and is not; NULL for none. What
+ * data volumes make by and by is waited for. */
 static const struct instance_claim *
 missing_claim(const struct instance_facts *facts)
 {
 	for (size_t i = 0; i < facts->claim_count; i++) {
-		if (facts->claims[i].pvc == NULL)
+		if (facts->claims[i].pvc == NULL &&
+		    facts->claims[i].volume->kind != VOLUME_DATA_VOLUME)
 			return &facts->claims[i];
 	}
 	return NULL;
+}
+
+/* Says which data volume is not there yet; false when all are. */
+static bool
+waits_for_volume(const struct instance_facts *facts,
+		 struct instance_report *report)
+{
+	for (size_t i = 0; i < facts->claim_count; i++) {
+		const struct instance_claim *claim = &facts->claims[i];
+
+		if (claim->volume->kind != VOLUME_DATA_VOLUME ||
+		    (claim->pvc != NULL && pvc_is_filled(claim->pvc)))
+			continue;
+		if (claim->pvc == NULL) {
+			(void)snprintf(report->volumes_text,
+				       sizeof(report->volumes_text),
+				       "DataVolume %s has made no claim yet",
+				       claim->volume->claim);
+		} else {
+			(void)snprintf(report->volumes_text,
+				       sizeof(report->volumes_text),
+				       "DataVolume %s is being filled: its pod "
+				       "is %s",
+				       claim->volume->claim,
+				       claim->pvc->filling);
+		}
+		return true;
+	}
+	return false;
 }
 
 static void
@@ -137,9 +168,6 @@ has_obstacle(const struct instance_facts *facts, struct instance_report *report,
 	const struct instance_claim *missing = missing_claim(facts);
 
 	if (missing != NULL) {
-		/* What makes its claim by and by is waited for. */
-		if (missing->volume->kind == VOLUME_DATA_VOLUME)
-			return true;
 		(void)snprintf(d->event_text, sizeof(d->event_text),
 			       "failed to render launch manifest: didn't find "
 			       "PVC %s",
@@ -150,6 +178,8 @@ has_obstacle(const struct instance_facts *facts, struct instance_report *report,
 			emit(d, true, REASON_PVC_NOT_FOUND);
 		return true;
 	}
+	if (waits_for_volume(facts, report))
+		return true;
 	if (facts->migrates) {
 		report->trouble = EVENT_FAILED_CREATE;
 		report->trouble_text = "active migration exists";

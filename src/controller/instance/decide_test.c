@@ -6,6 +6,7 @@
 #include "api/text.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "controller/instance/report.h"
 #include "controller/instance/testinstance.h"
 #include "kube/conditions.h"
 
@@ -239,9 +240,17 @@ test_what_hinders_the_pod_is_said(void **state)
 	assert_false(d.create);
 	assert_null(d.event_reason);
 	assert_string_equal(reason_of(&d, COND_SYNCHRONIZED), "");
+	assert_string_equal(reason_of(&d, COND_DATA_VOLUMES), "NotAllDVsReady");
 	instance_decision_done(&d);
 
 	t.claims[0].pvc = t.pvc;
+	t.pvc->filling = text_new("Running");
+	instance_decide(&t.facts, &d);
+	assert_false(d.create);
+	assert_string_equal(reason_of(&d, COND_DATA_VOLUMES), "NotAllDVsReady");
+	instance_decision_done(&d);
+	text_free(t.pvc->filling);
+	t.pvc->filling = text_new("");
 	t.facts.migrates = true;
 	instance_decide(&t.facts, &d);
 	assert_false(d.create);

@@ -70,6 +70,18 @@ claim_added(const struct cache_object *object, void *arg)
 	add_found(arg, VMIS_BY_CLAIM, object->key);
 }
 
+/* Of what changes about a claim only this lets a pod be made. */
+static void
+claim_updated(const struct cache_object *old, const struct cache_object *object,
+	      void *arg)
+{
+	const struct pvc *before = old->view, *pvc = object->view;
+
+	if (pvc != NULL &&
+	    (before == NULL || pvc_is_filled(before) != pvc_is_filled(pvc)))
+		claim_added(object, arg);
+}
+
 static void
 node_deleted(const struct cache_object *object, void *arg)
 {
@@ -130,7 +142,8 @@ subscribe(struct instances *c)
 		  { .added = pod_changed,
 		    .updated = pod_updated,
 		    .deleted = pod_changed } },
-		{ WORLD_PVCS, { .added = claim_added } },
+		{ WORLD_PVCS,
+		  { .added = claim_added, .updated = claim_updated } },
 		{ WORLD_NODES, { .deleted = node_deleted } },
 		{ WORLD_VMS, { .deleted = vm_deleted } },
 		{ WORLD_VMIMS,

@@ -107,6 +107,26 @@ report_eviction(const struct instance_facts *facts, json_t *conds)
 		(void)condition_remove(conds, COND_EVICTION_REQUESTED);
 }
 
+/* Said from the first that has to be waited for. */
+static void
+report_volumes(const struct instance_facts *facts,
+	       const struct instance_report *report, json_t *conds)
+{
+	bool lacks = report->volumes_text[0] != '\0';
+	const struct condition c = {
+		.type = COND_DATA_VOLUMES,
+		.status = lacks ? "False" : "True",
+		.reason = lacks ? REASON_DATA_VOLUMES_UNREADY
+				: REASON_DATA_VOLUMES_READY,
+		.message = lacks ? report->volumes_text
+				 : "All data volumes of the machine are there "
+				   "and filled",
+	};
+
+	if (lacks || conds_find(&facts->vmi->conds, COND_DATA_VOLUMES) != NULL)
+		(void)condition_set(conds, &c, facts->now_us);
+}
+
 /* Once a node has the machine it is the node that says so. */
 static void
 report_trouble(const struct instance_facts *facts,
@@ -136,6 +156,7 @@ report_conds(const struct instance_facts *facts,
 	report_ready(facts, report->phase, conds);
 	report_scheduled(facts, report, conds);
 	report_eviction(facts, conds);
+	report_volumes(facts, report, conds);
 	report_trouble(facts, report, conds);
 	if (!json_equal(before, conds))
 		set_status(patch, "conditions", json_incref(conds));
@@ -191,9 +212,25 @@ active_pod(const struct vmi *vmi, const char *uid)
 }
 
 /*
- * All pods that have a node, whether they have ended or not. Those without are
- * of no use to anybody who looks here, and neither are those of instances that
- * no node has; each would be one more write.
+ * Whether a pod that is not listed is to be. The target of a migration is
+ * listed by the hand-off, and the one that the machine has left was taken off
+ * the list by the node that received it: nothing is to be written about either
+ * here, unless that did not happen.
+ */
+static bool
+is_missing(const struct instance_facts *facts, const struct pod *pod)
+{
+	const struct migration_state *state = facts->vmi->migration;
+
+	return pod == instance_pod(facts) ||
+	       (state != NULL && !state->completed && !state->failed &&
+		strcmp(state->uid, pod->migration_uid) == 0);
+}
+
+/*
+ * The pods that the machine is in, or may be, whether they have ended or not.
+ * Those without a node are of no use to anybody who looks here, and neither
+ * are those of instances that no node has; each would be one more write.
  */
 static void
 report_pods(const struct instance_facts *facts, json_t *patch)
@@ -209,7 +246,8 @@ report_pods(const struct instance_facts *facts, json_t *patch)
 		if (*pod->node == '\0')
 			continue;
 		json_object_set_new(here, pod->meta.uid, json_true());
-		if (known == NULL || strcmp(known->node, pod->node) != 0)
+		if (known == NULL ? is_missing(facts, pod)
+				  : strcmp(known->node, pod->node) != 0)
 			json_object_set_new(changes, pod->meta.uid,
 					    json_string(pod->node));
 	}

@@ -7,8 +7,9 @@
  * says.
  *
  * Writes what is the controller's: the phase before the node takes over and
- * when the pod is lost; the conditions Ready, PodScheduled, EvictionRequested
- * and, before the node takes over, Synchronized; activePods, qosClass,
+ * when the pod is lost; the conditions Ready, PodScheduled, EvictionRequested,
+ * DataVolumesReady for machines that had to wait for some, and, before the node
+ * takes over, Synchronized; activePods, qosClass,
  * launcherContainerImageVersion and its label; at the hand-over to the node
  * nodeName, migrationTransport and volumeStatus.
  *
@@ -18,12 +19,20 @@
 #include "base/js.h"
 #include "controller/instance/facts.h"
 
+#define REPORT_TEXT_SIZE 320
+
+/* All that its data volumes bring is there, or not yet. */
+#define COND_DATA_VOLUMES "DataVolumesReady"
+#define REASON_DATA_VOLUMES_READY "AllDVsReady"
+#define REASON_DATA_VOLUMES_UNREADY "NotAllDVsReady"
+
 struct instance_report {
 	enum vmi_phase phase; /* that it is to be in */
 	/* Why it is not getting on; reason NULL: it is. */
 	const char *trouble, *trouble_text;
-	const char *status_reason; /* status.reason; NULL: as it is */
-	bool forget_launcher;      /* no pod is left of it */
+	char volumes_text[REPORT_TEXT_SIZE]; /* "": no data volume lacks */
+	const char *status_reason;           /* status.reason; NULL: as it is */
+	bool forget_launcher;                /* no pod is left of it */
 };
 
 /* A merge patch, a new reference; NULL when it says all that already. */

@@ -2,6 +2,7 @@
 #include "controller/instance/report.h"
 
 #include "api/names.h"
+#include "api/text.h"
 #include "api/testjson.h"
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -157,13 +158,43 @@ test_pods_that_came_and_went_are_listed(void **state)
 
 	(void)state;
 	testinstance_open(&t, "Running", "",
-			  NODE_N1 "'activePods': {'p': 'n1', 'old': 'n3'}, ",
+			  NODE_N1 "'activePods': {'before': 'n1', 'old': "
+				  "'n3'}, ",
 			  PODS(TEST_POD("p", "n1", "", TEST_POD_READY),
-			       TEST_POD("target", "n2", "", TEST_POD_PENDING),
+			       TEST_POD("before", "n4", "", TEST_POD_READY),
+			       TEST_POD("left", "n3", "", TEST_POD_READY),
 			       TEST_POD("waits", "", "", TEST_POD_PENDING)));
 	patch = report_of(&t);
 	assert_patch(patch, "status.activePods",
-		     "{'target': 'n2', 'old': null}");
+		     "{'p': 'n1', 'before': 'n4', 'old': null}");
+	testinstance_close(&t);
+}
+
+static void
+test_a_target_pod_is_listed_from_the_hand_off_on(void **state)
+{
+	AUTO(js_unref) json_t *before = NULL, *after = NULL;
+	struct testinstance t;
+
+	(void)state;
+	testinstance_open(&t, "Running", "",
+			  NODE_N1 "'activePods': {'p': 'n1'}, ",
+			  PODS(TEST_POD("p", "n1", "", TEST_POD_READY),
+			       TEST_POD("t", "n2", "", TEST_POD_READY)));
+	t.pods[1]->migration_uid = text_new("m1");
+	before = report_of(&t);
+	assert_null(js_at(before, "status.activePods"));
+	testinstance_close(&t);
+	/* Whoever handed it off has not listed it. */
+	testinstance_open(&t, "Running", "",
+			  NODE_N1 "'activePods': {'p': 'n1'}, "
+				  "'migrationState': {'migrationUid': 'm1', "
+				  "'targetNode': 'n2'}, ",
+			  PODS(TEST_POD("p", "n1", "", TEST_POD_READY),
+			       TEST_POD("t", "n2", "", TEST_POD_READY)));
+	t.pods[1]->migration_uid = text_new("m1");
+	after = report_of(&t);
+	assert_patch(after, "status.activePods", "{'t': 'n2'}");
 	testinstance_close(&t);
 }
 
@@ -250,6 +281,8 @@ main(void)
 			test_readiness_is_that_of_the_guest_and_its_pod),
 		cmocka_unit_test(test_nothing_is_written_when_all_is_said),
 		cmocka_unit_test(test_pods_that_came_and_went_are_listed),
+		cmocka_unit_test(
+			test_a_target_pod_is_listed_from_the_hand_off_on),
 		cmocka_unit_test(
 			test_an_old_launcher_is_marked_until_it_is_left),
 		cmocka_unit_test(

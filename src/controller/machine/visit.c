@@ -495,7 +495,8 @@ gather_claims(const struct world *world, struct machine_facts *facts)
 		if (*volume->claim == '\0')
 			continue;
 		pvc = world_get(world, WORLD_PVCS, vmi->meta.ns, volume->claim);
-		if (pvc == NULL && volume->kind == VOLUME_DATA_VOLUME)
+		if (volume->kind == VOLUME_DATA_VOLUME &&
+		    (pvc == NULL || !pvc_is_filled(pvc)))
 			facts->provisions = true;
 		if (pvc != NULL && !pvc->bound)
 			facts->unbound = true;

@@ -345,6 +345,41 @@ status_is_written(struct run *run, const json_t *answer)
 		migrations_release(m, run->uid);
 }
 
+static enum verdict
+on_status(struct run *run, const json_t *answer)
+{
+	status_is_written(run, answer);
+	return VERDICT_NEXT;
+}
+
+static enum verdict
+on_finalizer(struct run *run, const json_t *answer)
+{
+	note_set_vmim(run->note, answer);
+	run->note->finalized = true;
+	return VERDICT_NEXT;
+}
+
+/* As with pods: one that does not say that it will go is gone. */
+static enum verdict
+on_migration_deleted(struct run *run, const json_t *answer)
+{
+	if (obj_is_deleting(answer)) {
+		note_set_vmim(run->note, answer);
+		return VERDICT_NEXT;
+	}
+	run->gone = true;
+	return VERDICT_PAUSE;
+}
+
+static enum verdict (*const on_written[])(struct run *run,
+					  const json_t *answer) = {
+	[WRITE_STATUS] = on_status,
+	[WRITE_FINALIZER] = on_finalizer,
+	[WRITE_DELETION] = on_migration_deleted,
+};
+_Static_assert(ARRAY_LEN(on_written) == WRITE_COUNT, "each has a row");
+
 enum verdict
 answers_write(struct run *run, unsigned which, const struct kube_result *result)
 {
@@ -364,9 +399,5 @@ answers_write(struct run *run, unsigned which, const struct kube_result *result)
 				    result->status->message);
 		return VERDICT_PAUSE;
 	}
-	if (which == WRITE_STATUS)
-		status_is_written(run, result->answer);
-	else if (which == WRITE_FINALIZER)
-		note_set_vmim(run->note, result->answer);
-	return VERDICT_NEXT;
+	return on_written[which](run, result->answer);
 }

@@ -45,6 +45,15 @@ facts_is_switched(const struct facts *facts)
 }
 
 bool
+facts_may_be_switched(const struct facts *facts)
+{
+	const struct migration_state *state = facts_state(facts);
+
+	return facts_is_switched(facts) ||
+	       (state != NULL && !state->failed && state->start_us != 0);
+}
+
+bool
 facts_is_canceled(const struct facts *facts)
 {
 	return objmeta_is_deleting(&facts->vmim->meta);
@@ -93,14 +102,34 @@ facts_has_rival(const struct facts *facts)
 	return false;
 }
 
+static bool
+is_on_node(const struct pod *pod, const char *node)
+{
+	return pod != NULL && pod->node[0] != '\0' &&
+	       strcmp(pod->node, node) == 0;
+}
+
+/* After the hand-off the machine can be in either, whatever else is known. */
+bool
+facts_is_on_source(const struct facts *facts)
+{
+	return facts->vmi != NULL && !facts_is_handed_off(facts) &&
+	       is_on_node(facts->target_pod, facts->vmi->node) &&
+	       is_on_node(facts->source_pod, facts->vmi->node) &&
+	       (!pod_is_down(facts->source_pod) || vmi_is_final(facts->vmi));
+}
+
 bool
 facts_needs_target(const struct facts *facts)
 {
-	if (facts->target_pod == NULL || facts->vmi == NULL)
+	const struct pod *pod = facts->target_pod;
+
+	if (pod == NULL || facts->vmi == NULL)
 		return false;
-	return (facts_is_switched(facts) && !vmi_is_final(facts->vmi)) ||
-	       (facts->target_pod->node[0] != '\0' &&
-		strcmp(facts->vmi->node, facts->target_pod->node) == 0);
+	return (facts_may_be_switched(facts) && !vmi_is_final(facts->vmi) &&
+		!pod_is_down(pod)) ||
+	       (is_on_node(pod, facts->vmi->node) &&
+		!facts_is_on_source(facts));
 }
 
 int64_t

@@ -50,6 +50,9 @@ struct facts {
 	/* slots_ask() for the machine's node, slots_ask_inbound() for the
 	 * target pod's. */
 	enum slot slot, inbound;
+	/* Why its disks do not let it move, as far as that is looked at: while
+	 * it has not begun. NULL: they do. */
+	const char *disks_text;
 	/* The labels that the CPU of the machine needs when no node has them;
 	 * NULL when some node has, or the machine does not care. */
 	const char *cpu_labels;
@@ -65,12 +68,21 @@ bool facts_is_done(const struct facts *facts);
 /* The machine runs on the target already, or part of it does, or the source has
  * said that it has left: to stop now is to lose it. */
 bool facts_is_switched(const struct facts *facts);
+/*
+ * That, or it may be so: the source has begun to send, and neither node has
+ * said that it came to nothing. Nodes can be silent for any time while the
+ * guest runs on the target.
+ */
+bool facts_may_be_switched(const struct facts *facts);
 /* Somebody has deleted it: that is how migrations are canceled. */
 bool facts_is_canceled(const struct facts *facts);
 /* It is to be aborted: canceled, or over the time of a transfer. */
 bool facts_is_unwanted(const struct facts *facts);
 /* Another migration of the machine goes on, or was there first. */
 bool facts_has_rival(const struct facts *facts);
+/* The scheduler has put the target pod where the machine is, and that is in
+ * another pod: there is nowhere to move to. */
+bool facts_is_on_source(const struct facts *facts);
 /* The machine may be in the target pod, which must not be deleted then. */
 bool facts_needs_target(const struct facts *facts);
 
@@ -84,7 +96,8 @@ int64_t facts_phase_due_us(const struct facts *facts);
 int64_t facts_pod_due_us(const struct facts *facts, bool *ret_unschedulable);
 /* Volumes that hinder a migration may do so until then. */
 int64_t facts_utility_due_us(const struct facts *facts);
-/* The nodes are to answer a request to abort until then. */
+/* The nodes are to answer a request to abort until then. Nothing is given up
+ * then; it is said. */
 int64_t facts_abort_due_us(const struct facts *facts);
 
 #define FACTS_ABORT_ANSWER_S 120

@@ -4,6 +4,20 @@
 #include <string.h>
 
 #include "controller/migration/facts.h"
+#include "controller/migration/note.h"
+
+/*
+ * Creation times are whole seconds. Of two within one the later version is the
+ * one that ended later, since a machine has one migration at a time and those
+ * that have ended do not change any more.
+ */
+static bool
+is_later(const struct objmeta *a, const struct objmeta *b)
+{
+	if (a->created_us != b->created_us)
+		return a->created_us > b->created_us;
+	return note_is_newer(a, b);
+}
 
 bool
 gc_is_surplus(const struct facts *facts)
@@ -16,12 +30,12 @@ gc_is_surplus(const struct facts *facts)
 	for (size_t i = 0; i < facts->other_count; i++) {
 		const struct objmeta *other = &facts->others[i]->meta;
 
-		if (!vmim_is_final(facts->others[i]))
+		/* One that is being deleted is not kept, and its version is
+		 * not that of its end. */
+		if (!vmim_is_final(facts->others[i]) ||
+		    objmeta_is_deleting(other))
 			continue;
-		if (other->created_us > vmim->meta.created_us ||
-		    (other->created_us == vmim->meta.created_us &&
-		     strcmp(other->uid, vmim->meta.uid) > 0))
-			newer++;
+		newer += is_later(other, &vmim->meta);
 	}
 	return newer >= GC_KEPT;
 }

@@ -14,7 +14,8 @@ struct vmi;
 
 #define GC_KEPT 5 /* ended migrations of a machine */
 
-/* The migration has ended and so have GC_KEPT newer ones of its machine. */
+/* The migration has ended and so have GC_KEPT later ones of its machine: made
+ * later, or within the same second and of a later version. */
 bool gc_is_surplus(const struct facts *facts);
 
 /*

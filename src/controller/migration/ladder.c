@@ -88,7 +88,8 @@ not_migratable(const struct facts *f)
 {
 	return f->vmim->phase <= MIGRATION_PENDING && f->target_pod == NULL &&
 	       !f->create_sent &&
-	       conds_is_false(&f->vmi->conds, COND_LIVE_MIGRATABLE);
+	       (f->disks_text != NULL ||
+		conds_is_false(&f->vmi->conds, COND_LIVE_MIGRATABLE));
 }
 
 /* The source node has been told and so will not begin. */
@@ -100,6 +101,12 @@ canceled_unstarted(const struct facts *f)
 	return state != NULL && facts_is_canceled(f) &&
 	       state->abort_requested && state->start_us == 0 &&
 	       !facts_is_switched(f);
+}
+
+static bool
+same_node(const struct facts *f)
+{
+	return facts_is_on_source(f);
 }
 
 static bool
@@ -157,15 +164,6 @@ ready_late(const struct facts *f)
 	       facts_state(f)->start_us == 0 && !facts_is_switched(f);
 }
 
-static bool
-abort_late(const struct facts *f)
-{
-	const struct migration_state *state = facts_state(f);
-
-	return state != NULL && state->abort_requested &&
-	       f->now_us >= facts_abort_due_us(f) && !facts_is_switched(f);
-}
-
 #define CANCELED_TEXT "Migration failed due to being canceled"
 #define REMOVED_TEXT "Migration target pod was removed during active migration."
 
@@ -208,6 +206,10 @@ static const struct rung ladder[] = {
 	  "Migration failed because the machine cannot be migrated", "", true },
 	{ "canceled-unstarted", canceled_unstarted, FAILURE_CANCELED, /* + */
 	  CANCELED_TEXT, "Migration was canceled", true },
+	{ "same-node", same_node, FAILURE_SAME_NODE, /* + */
+	  "Migration failed because the target pod is on the node that the "
+	  "machine runs on",
+	  "", true },
 	{ "utility-late", utility_late, FAILURE_UTILITY_TIMEOUT,
 	  "Migration failed because utility volumes were not detached in time",
 	  "", false },
@@ -226,10 +228,6 @@ static const struct rung ladder[] = {
 	{ "ready-late", ready_late, FAILURE_READY_TIMEOUT, /* + */
 	  "Migration failed because the source node did not start it in time",
 	  "Source node did not start in time", true },
-	{ "abort-late", abort_late, FAILURE_ABORT_TIMEOUT, /* + */
-	  "Migration failed because the source node did not answer the request "
-	  "to abort in time",
-	  "Source node did not answer the request to abort", true },
 };
 
 const struct rung *
@@ -288,6 +286,8 @@ ladder_detail(const struct rung *rung, const struct facts *facts)
 {
 	const struct migration_state *state = facts_state(facts);
 
+	if (rung->when == not_migratable && facts->disks_text != NULL)
+		return facts->disks_text;
 	if (rung->when == not_migratable)
 		return conds_find(&facts->vmi->conds, COND_LIVE_MIGRATABLE)
 			->message;

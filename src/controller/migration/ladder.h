@@ -25,12 +25,12 @@
 #define FAILURE_NOT_MIGRATABLE "NotMigratable"
 #define FAILURE_UTILITY_TIMEOUT "UtilityVolumesTimeout"
 #define FAILURE_UNSCHEDULABLE_TIMEOUT "UnschedulableTimeout"
+#define FAILURE_SAME_NODE "TargetOnSourceNode"
 #define FAILURE_PENDING_TIMEOUT "PendingPodTimeout"
 #define FAILURE_SCHEDULED_TIMEOUT "ScheduledTimeout"
 #define FAILURE_PREPARING_TIMEOUT "PreparingTargetTimeout"
 #define FAILURE_READY_TIMEOUT "TargetReadyTimeout"
 #define FAILURE_RUNNING_TIMEOUT "RunningTimeout"
-#define FAILURE_ABORT_TIMEOUT "AbortTimeout"
 
 #define LADDER_TARGET_DOWN "Target pod is down"
 

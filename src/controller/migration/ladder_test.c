@@ -91,6 +91,12 @@ set_canceled_unstarted(void)
 }
 
 static void
+set_same_node(void)
+{
+	t.target.node = t.source.node;
+}
+
+static void
 set_utility_late(void)
 {
 	t.vmi.utility_volumes = true;
@@ -114,15 +120,6 @@ static void
 set_phase_late(void)
 {
 	later(CONFIG_PREPARING_TIMEOUT_S);
-}
-
-static void
-set_abort_late(void)
-{
-	testfacts_cond(&t, abort_cond, canceled_reason);
-	t.state.abort_requested = true;
-	cancel();
-	later(FACTS_ABORT_ANSWER_S);
 }
 
 static const struct {
@@ -164,6 +161,9 @@ static const struct {
 	  "Migration failed because the machine cannot be migrated" },
 	{ "canceled-unstarted", MIGRATION_TARGET_READY, set_canceled_unstarted,
 	  "Canceled", "Migration failed due to being canceled" },
+	{ "same-node", MIGRATION_SCHEDULED, set_same_node, "TargetOnSourceNode",
+	  "Migration failed because the target pod is on the node that the "
+	  "machine runs on" },
 	{ "utility-late", MIGRATION_PENDING, set_utility_late,
 	  "UtilityVolumesTimeout",
 	  "Migration failed because utility volumes were not detached in "
@@ -185,9 +185,6 @@ static const struct {
 	  "TargetReadyTimeout",
 	  "Migration failed because the source node did not start it in "
 	  "time" },
-	{ "abort-late", MIGRATION_RUNNING, set_abort_late, "AbortTimeout",
-	  "Migration failed because the source node did not answer the request "
-	  "to abort in time" },
 };
 
 static void
@@ -266,6 +263,101 @@ test_deadlines_can_be_set_or_taken_away(void **state)
 	assert_int_equal(d.again_us, DECISION_NEVER);
 }
 
+static void
+test_a_pod_on_the_machines_node_is_removed_and_never_handed_to(void **state)
+{
+	(void)state;
+	for (enum migration_phase p = MIGRATION_SCHEDULING;
+	     p <= MIGRATION_SCHEDULED; p++) {
+		testfacts_in(&t, p);
+		set_same_node();
+		run();
+		assert_string_equal(d.rule, "same-node");
+		assert_null(decision_action(&d, ACTION_HANDOFF));
+		assert_ptr_equal(decision_action(&d, ACTION_DELETE_POD)->pod,
+				 &t.target);
+	}
+}
+
+/* Somebody took the state away after it had moved: it is the machine's pod. */
+static void
+test_a_pod_that_may_be_the_machines_own_is_not_taken_for_one(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_SCHEDULED);
+	set_same_node();
+	t.f.source_pod = NULL;
+	run();
+	assert_int_equal(d.phase, MIGRATION_SCHEDULED);
+	assert_null(decision_action(&d, ACTION_DELETE_POD));
+	t.f.source_pod = &t.source;
+	t.source.phase = POD_FAILED;
+	run();
+	assert_null(decision_action(&d, ACTION_DELETE_POD));
+	cancel();
+	run();
+	assert_int_equal(d.phase, MIGRATION_FAILED);
+	assert_null(decision_action(&d, ACTION_DELETE_POD));
+}
+
+/* The guest may run on the target and nobody be there to say so. */
+static void
+test_what_has_begun_waits_for_the_nodes_however_silent_they_are(void **state)
+{
+	const struct decision_cond *waiting;
+
+	(void)state;
+	testfacts_in(&t, MIGRATION_RUNNING);
+	testfacts_cond(&t, abort_cond, canceled_reason);
+	t.state.abort_requested = true;
+	cancel();
+	run();
+	assert_int_equal(d.again_us,
+			 t.conds[0].since_us + FACTS_ABORT_ANSWER_S * SECOND);
+	later(FACTS_ABORT_ANSWER_S);
+	run();
+	assert_int_equal(d.phase, MIGRATION_RUNNING);
+	assert_int_equal(d.action_count, 0);
+	assert_int_equal(d.again_us, DECISION_NEVER);
+	waiting = find_cond(COND_WAITING);
+	assert_string_equal(waiting->reason, WAITING_ABORT);
+	assert_non_null(strstr(waiting->message, "do not answer"));
+	/* A node answers. */
+	t.state.failed = t.state.completed = true;
+	run();
+	expect_cond(COND_FAILURE, FAILURE_CANCELED);
+	assert_ptr_equal(decision_action(&d, ACTION_DELETE_POD)->pod,
+			 &t.target);
+}
+
+static void
+test_a_target_that_has_ended_is_given_up_at_once(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_RUNNING);
+	set_target_ended();
+	run();
+	assert_non_null(decision_action(&d, ACTION_FAIL_STATE));
+	assert_non_null(decision_action(&d, ACTION_DELETE_POD));
+}
+
+static void
+test_disks_that_hinder_are_told_with_what_would_help(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_PENDING);
+	t.f.disks_text = "PVC d is not shared. Share it.";
+	run();
+	assert_string_equal(d.rule, "not-migratable");
+	assert_non_null(strstr(find_cond(COND_FAILURE)->message,
+			       ": PVC d is not shared. Share it."));
+	/* What has begun is for the nodes to judge. */
+	testfacts_in(&t, MIGRATION_SCHEDULING);
+	t.f.disks_text = "PVC d is not shared. Share it.";
+	run();
+	assert_int_equal(d.phase, MIGRATION_SCHEDULING);
+}
+
 int
 main(void)
 {
@@ -275,6 +367,16 @@ main(void)
 			test_rungs_that_a_late_cache_explains_ask_first),
 		cmocka_unit_test(test_nothing_is_late_a_moment_too_soon),
 		cmocka_unit_test(test_deadlines_can_be_set_or_taken_away),
+		cmocka_unit_test(
+			test_a_pod_on_the_machines_node_is_removed_and_never_handed_to),
+		cmocka_unit_test(
+			test_a_pod_that_may_be_the_machines_own_is_not_taken_for_one),
+		cmocka_unit_test(
+			test_what_has_begun_waits_for_the_nodes_however_silent_they_are),
+		cmocka_unit_test(
+			test_a_target_that_has_ended_is_given_up_at_once),
+		cmocka_unit_test(
+			test_disks_that_hinder_are_told_with_what_would_help),
 	};
 
 	return cmocka_run_group_tests_name("ladder", tests, NULL, NULL);

@@ -20,6 +20,9 @@
 #define RUNS 1200
 #define STEPS 250
 #define DRAIN_MAX 4000
+/* Turns of the end, for nodes that say nothing. */
+#define SILENT_LONG 100
+#define SILENT_GONE 200
 #define SECOND TIME_US_PER_SECOND
 
 static unsigned long long seed;
@@ -260,7 +263,10 @@ pod_event(int i, unsigned what)
 	if (!p->exists)
 		return;
 	if (what == 0 && !p->ready && !p->down && !p->deleting) {
-		p->node = (m->node + 1 + (int)dice(NODES - 1)) % NODES;
+		/* Now and then the scheduler is wrong. */
+		p->node = dice(16) == 0 ? m->node
+					: (m->node + 1 + (int)dice(NODES - 1)) %
+						  NODES;
 		p->ready = true;
 	} else if (what == 1 && !p->ready) {
 		p->unschedulable = true;
@@ -283,14 +289,17 @@ source_works(struct mstate *s)
 
 	if (s->failed || s->completed)
 		return;
-	if (s->abort && !switched) {
+	if (s->moved && !switched) {
+		/* What was done is told some time later, or never. */
+		s->post_copy = dice(2) == 0;
+		s->left = !s->post_copy;
+	} else if (s->abort && !switched) {
 		s->failed = true;
 		(void)snprintf(s->reason, sizeof(s->reason), "aborted");
 	} else if (s->address && !s->abort && !s->started) {
 		s->started = true;
 	} else if (s->started && !switched && dice(4) == 0) {
-		s->post_copy = dice(2) == 0;
-		s->left = !s->post_copy;
+		s->moved = true;
 	} else if (!switched && dice(8) == 0) {
 		s->failed = true;
 	}
@@ -307,7 +316,7 @@ target_works(struct mvmi *m)
 	pod = &live.pods[s->target_pod];
 	if (!pod->exists || pod->down || pod->vmim != s->vmim) {
 		/* The machine was there, at least in part. */
-		if (s->arrived || s->post_copy || s->left)
+		if (s->moved || s->arrived || s->post_copy || s->left)
 			m->ended = true;
 		return;
 	}
@@ -316,7 +325,7 @@ target_works(struct mvmi *m)
 	} else if (s->left && !s->arrived && dice(4) == 0) {
 		s->failed = true;
 		m->ended = true;
-	} else if (s->started && !s->arrived) {
+	} else if (s->moved && !s->arrived) {
 		s->arrived = true;
 	} else if (s->arrived) {
 		s->completed = true;
@@ -356,7 +365,7 @@ vmi_event(int i)
 	case 5:
 		/* Somebody meddles. */
 		if (m->state.vmim >= 0 && !m->state.completed &&
-		    !m->state.arrived && !m->state.post_copy && !m->state.left)
+		    !m->state.moved)
 			m->state = (struct mstate){ .vmim = dice(2) == 0
 								    ? NONE
 								    : FOREIGN };
@@ -389,6 +398,8 @@ collect_pods(void)
 		v.target.vmi_uid = v.vmi.meta.uid;
 		if (gc_pod_is_left(&v.target, &v.vmi)) {
 			CHECK(m->pod != i);
+			CHECK(m->ended || m->state.vmim != p->vmim ||
+			      !m->state.moved || p->down);
 			live.pods[i].deleting = true;
 		}
 	}
@@ -582,8 +593,28 @@ print_left(void)
 	}
 }
 
+/*
+ * Nodes that say nothing any more have been taken out of the cluster, with all
+ * that ran there. Until then what was sent may run on the target: nothing is
+ * done about it.
+ */
+static void
+remove_silent_nodes(void)
+{
+	for (int i = 0; i < VMIS; i++) {
+		struct mvmi *m = &live.vmis[i];
+		const struct mstate *s = &m->state;
+
+		if (!m->exists || s->vmim < 0 || s->failed || s->completed ||
+		    !s->started || live.pods[s->target_pod].vmim != s->vmim)
+			continue;
+		m->ended |= s->moved;
+		live.pods[s->target_pod].exists = false;
+	}
+}
+
 /* From now on all is seen, and nothing new happens; the nodes work on, or are
- * silent unless the machine would be lost. */
+ * silent unless they have said that the machine has moved. */
 static void
 drain(void)
 {
@@ -612,8 +643,10 @@ drain(void)
 			(void)look(i);
 		check_always();
 		now_us += 5 * SECOND;
-		if (nodes_silent && turns > DRAIN_MAX / 2)
+		if (nodes_silent && turns > SILENT_LONG)
 			now_us += 3600 * SECOND;
+		if (nodes_silent && turns > SILENT_GONE)
+			remove_silent_nodes();
 	}
 	if (turns == DRAIN_MAX)
 		print_left();

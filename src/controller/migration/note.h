@@ -41,8 +41,11 @@ struct note {
 	int64_t entered_us[MIGRATION_PHASE_COUNT];
 	int64_t progress_us; /* when progress was looked at last */
 	json_t *progress;    /* that was copied last; NULL: none */
+	/* The migration is gone, and the cache does not show it yet. */
+	bool gone;
 	/* For the statistics. */
 	unsigned writes;
+	bool finalized; /* its end has been tidied up after, by this process */
 	uint64_t queued_ns; /* when it became due; 0: not, or not known */
 };
 

@@ -27,12 +27,15 @@
 /* What was read so long ago is not "just now" any more. */
 #define CONFIRMED_US (5 * TIME_US_PER_SECOND)
 /*
- * The phases up to the hand-off follow each other closely. They are written
- * together with what the nodes say next, or so much later: one write less, and
- * nobody but people looks at them. What nodes say is written at once.
+ * From the ready pod to the transfer the phases follow each other closely.
+ * They are written together, when the transfer runs or so much later: only
+ * people look at them, and each would be a write of every migration. Nobody
+ * waits for one: what follows from a phase is done at once.
  */
-#define SETTLE_US (300 * INT64_C(1000))
+#define SETTLE_US TIME_US_PER_SECOND
 #define PROGRESS_US (10 * TIME_US_PER_SECOND)
+/* When caches are looked at again that do not show yet what was written. */
+#define CATCH_UP_US TIME_US_PER_SECOND
 /* A hand-off of which nobody knows is not tried again before. */
 #define HANDOFF_UNKNOWN_US (10 * TIME_US_PER_SECOND)
 
@@ -175,16 +178,33 @@ remember(struct run *run, const struct facts *f)
 	run->vmi_uid = xstrdup(f->vmi == NULL ? "" : f->vmi->meta.uid);
 }
 
+/* A cache that is behind would have the same done again. */
+static void
+leave_note_of_gone(struct run *run)
+{
+	const struct vmim *vmim =
+		world_get_key(run->all->world, WORLD_VMIMS, run->key);
+
+	migrations_release(run->all, run->uid);
+	if (vmim != NULL && str_equal(vmim->meta.uid, run->uid))
+		run->note->gone = true;
+	else
+		notes_drop(&run->all->notes, run->key);
+}
+
 static void
 leave_note(struct run *run)
 {
 	struct note *note = run->note;
 
-	if (run->gone)
-		migrations_release(run->all, run->uid);
-	if (run->settled && note->writes != 0)
+	if (note->finalized && (run->gone || run->settled)) {
 		tally_ended(&run->all->tally, note->writes);
-	if (run->gone || run->settled)
+		note->finalized = false;
+		note->writes = 0;
+	}
+	if (run->gone)
+		leave_note_of_gone(run);
+	else if (run->settled && run->current)
 		notes_drop(&run->all->notes, run->key);
 }
 
@@ -238,6 +258,10 @@ rest(struct run *run, const struct facts *f)
 		      f->vmim->phase <= MIGRATION_PENDING))
 		migrations_release(m, run->uid);
 	run->settled = final && !f->vmim->has_finalizer;
+	run->current = sight_is_current(m->world, run->note, run->vmi_uid);
+	/* Its note is needed until then, and not after. */
+	if (run->settled && !run->current)
+		migrations_queue_after(m, f, run->key, CATCH_UP_US);
 	if (d->again_us != DECISION_NEVER)
 		migrations_queue_after(m, f, run->key, d->again_us - f->now_us);
 	/* Nothing changes when it was never done, so nobody would call. */
@@ -427,7 +451,7 @@ status_is_due(struct run *run, const struct facts *f)
 			first_us = note->entered_us[phase];
 	}
 	if (d->passed_count == 0 || d->passed[0] < MIGRATION_SCHEDULED ||
-	    d->phase > MIGRATION_PREPARING_TARGET ||
+	    d->phase > MIGRATION_TARGET_READY ||
 	    f->now_us >= first_us + SETTLE_US)
 		return true;
 	decision_again(d, first_us + SETTLE_US);
@@ -608,16 +632,22 @@ void
 run_start(struct migrations *m, const char *key)
 {
 	const struct vmim *vmim = world_get_key(m->world, WORLD_VMIMS, key);
+	struct note *note;
 	struct run *run;
 
 	if (vmim == NULL) {
 		worker_end(m->worker, key, false);
 		return;
 	}
+	note = notes_get(&m->notes, key, vmim->meta.uid);
+	if (note->gone) {
+		worker_end(m->worker, key, false);
+		return;
+	}
 	run = xmalloc0(sizeof(*run));
 	run->all = m;
 	run->key = key;
-	run->note = notes_get(&m->notes, key, vmim->meta.uid);
+	run->note = note;
 	run->ns = xstrdup(vmim->meta.ns);
 	run->name = xstrdup(vmim->meta.name);
 	run->uid = xstrdup(vmim->meta.uid);

@@ -57,6 +57,7 @@ struct run {
 	bool urgent;  /* goes on, rather than waits */
 	bool gone;    /* the migration does not exist any more */
 	bool settled; /* it has ended, and nothing is left to do */
+	bool current; /* and the caches show that */
 };
 
 #define RUNSTATE_REF 5

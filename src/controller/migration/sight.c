@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "controller/migration/disks.h"
 #include "controller/migration/hostmodel.h"
 
 static bool
@@ -171,6 +172,14 @@ look_for_cpu(struct sight *sight, const struct world *world)
 	}
 }
 
+/* Once it has begun it is for the nodes to find out. */
+static void
+look_at_disks(struct sight *sight, const struct world *world)
+{
+	if (sight->vmi != NULL && sight->vmim->phase <= MIGRATION_PENDING)
+		sight->disks_text = disks_hindrance(world, sight->vmi);
+}
+
 void
 sight_from_world(struct sight *sight, const struct world *world,
 		 const char *key, const struct note *note)
@@ -187,6 +196,7 @@ sight_from_world(struct sight *sight, const struct world *world,
 	find_pods(sight, world);
 	put_note(sight, note);
 	look_for_cpu(sight, world);
+	look_at_disks(sight, world);
 }
 
 /*
@@ -255,6 +265,60 @@ sight_from_reading(struct sight *sight, const struct world *world,
 	}
 	put_note(sight, note);
 	look_for_cpu(sight, world);
+	look_at_disks(sight, world);
+}
+
+static bool
+shows(const struct objmeta *cached, const struct objmeta *noted)
+{
+	return !is_same(cached, noted) || !note_is_newer(noted, cached);
+}
+
+static bool
+shows_pod(const struct world *world, const struct pod *noted)
+{
+	const struct pod *pod =
+		noted == NULL ? NULL
+			      : world_get(world, WORLD_PODS, noted->meta.ns,
+					  noted->meta.name);
+
+	return pod == NULL || shows(&pod->meta, &noted->meta);
+}
+
+static bool
+has_pod_of_uid(const struct world *world, const char *vmi_uid, const char *uid)
+{
+	struct cache_walk walk = cache_find(world_cache(world, WORLD_PODS),
+					    PODS_BY_VMI, vmi_uid);
+	const struct pod *pod;
+
+	while ((pod = world_next(&walk)) != NULL) {
+		if (strcmp(pod->meta.uid, uid) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+sight_is_current(const struct world *world, const struct note *note,
+		 const char *vmi_uid)
+{
+	const struct vmim *vmim = world_get_key(world, WORLD_VMIMS, note->key);
+	const struct vmi *vmi =
+		note->vmi == NULL
+			? NULL
+			: world_get(world, WORLD_VMIS, note->vmi->meta.ns,
+				    note->vmi->meta.name);
+
+	if (vmim != NULL && note->vmim != NULL &&
+	    !shows(&vmim->meta, &note->vmim->meta))
+		return false;
+	if (vmi != NULL && !shows(&vmi->meta, &note->vmi->meta))
+		return false;
+	return shows_pod(world, note->target) &&
+	       shows_pod(world, note->source) &&
+	       (note->gone_uid == NULL ||
+		!has_pod_of_uid(world, vmi_uid, note->gone_uid));
 }
 
 void
@@ -263,6 +327,7 @@ sight_done(struct sight *sight)
 	free(sight->others);
 	free(sight->pods);
 	free(sight->cpu_labels);
+	free(sight->disks_text);
 	memset(sight, 0, sizeof(*sight));
 }
 
@@ -292,6 +357,7 @@ sight_facts(const struct sight *sight, struct facts *ret_facts)
 	f->others = sight->others;
 	f->other_count = sight->other_count;
 	f->cpu_labels = sight->cpu_labels;
+	f->disks_text = sight->disks_text;
 	f->source_pod = NULL;
 	f->target_pod = NULL;
 	f->live_pods = 0;

@@ -26,7 +26,7 @@ struct sight {
 	/* Those of the machine, and the one made for the migration. */
 	const struct pod **pods;
 	size_t pod_count;
-	char *cpu_labels; /* as in facts.h */
+	char *cpu_labels, *disks_text; /* as in facts.h */
 };
 
 /* note may be NULL. */
@@ -35,6 +35,11 @@ void sight_from_world(struct sight *sight, const struct world *world,
 void sight_from_reading(struct sight *sight, const struct world *world,
 			const struct reading *reading, const struct note *note);
 void sight_done(struct sight *sight);
+
+/* Whether the caches show all that the note of a migration says, so that it
+ * can be thrown away; vmi_uid: of its machine, as far as known. */
+bool sight_is_current(const struct world *world, const struct note *note,
+		      const char *vmi_uid);
 
 /* All facts but the time and those of notes and slots; vmim is not NULL. */
 void sight_facts(const struct sight *sight, struct facts *ret_facts);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/migration/steps.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "api/names.h"
@@ -119,6 +120,33 @@ steps_set_abort(const struct facts *facts, struct decision *d)
 					"may.");
 }
 
+/*
+ * Without an answer it is not known where the machine is: it goes on, in
+ * whichever pod it is, until a node says so or is gone.
+ */
+static void
+say_abort(const struct facts *f, struct decision *d)
+{
+	int64_t due_us = facts_abort_due_us(f);
+
+	if (f->now_us < due_us) {
+		/* Counted from now on when it is asked for only now. */
+		decision_again(d, due_us);
+		decision_again(d,
+			       facts_due_us(f->now_us, FACTS_ABORT_ANSWER_S));
+		(void)waits_set(f, d, WAITING_ABORT,
+				"The nodes have been asked to abort. It ends "
+				"when they have answered.");
+		return;
+	}
+	(void)waits_set(f, d, WAITING_ABORT,
+			"The nodes have been asked to abort and do not answer. "
+			"The machine may already run in the target pod, which "
+			"therefore stays. It ends when ferry-handler on one of "
+			"the two nodes answers, or when the target's node or "
+			"pod has been removed.");
+}
+
 /* False: there is nothing to abort, or no way to. */
 static bool
 abort_transfer(const struct facts *f, struct decision *d)
@@ -131,11 +159,7 @@ abort_transfer(const struct facts *f, struct decision *d)
 	steps_set_abort(f, d);
 	if (facts_is_switched(f))
 		return false;
-	decision_again(d, facts_abort_due_us(f));
-	decision_again(d, facts_due_us(f->now_us, FACTS_ABORT_ANSWER_S));
-	(void)waits_set(f, d, WAITING_ABORT,
-			"The nodes have been asked to abort. It ends when they "
-			"have answered, or after two minutes.");
+	say_abort(f, d);
 	/* Handed off, and not yet seen so. */
 	if (state == NULL) {
 		decision_again(d, f->now_us + TIME_US_PER_SECOND);
@@ -177,14 +201,28 @@ act_pending(const struct facts *f, struct decision *d)
 	return true;
 }
 
+/* In the scheduler's own words: they say what is missing where. */
+static bool
+say_no_node(const struct facts *f, struct decision *d)
+{
+	const struct cond *cond =
+		conds_find(&f->target_pod->conds, COND_POD_SCHEDULED);
+	const char *said = cond == NULL ? "" : cond->message;
+	char message[DECISION_TEXT_SIZE];
+
+	(void)snprintf(message, sizeof(message),
+		       "No node fits the target pod. It goes on when one "
+		       "does.%s%s",
+		       said[0] == '\0' ? "" : " The scheduler says: ", said);
+	return waits_set(f, d, WAITING_SCHEDULING, message);
+}
+
 static void
 say_unschedulable(const struct facts *f, struct decision *d)
 {
 	const char *ns = f->vmi->meta.ns, *name = f->vmi->meta.name;
 
-	if (!waits_set(f, d, WAITING_SCHEDULING,
-		       "No node fits the target pod. It goes on when one does; "
-		       "the pod's events say what is missing."))
+	if (!say_no_node(f, d))
 		return;
 	decision_emit(d, false, EVENT_UNSCHEDULABLE,
 		      "Migration target pod for VMI [%s/%s] is currently "

@@ -214,8 +214,11 @@ delete_pod(const struct action *action, int i)
 	int pod = (int)(strtol(action->pod->meta.name + 1, NULL, 10));
 	const struct mvmi *m = &live.vmis[live.vmims[i].vmi];
 
-	/* Never the one that the machine is in. */
+	/* Never the one that the machine is in, even if nobody has said so. */
 	CHECK(!m->exists || m->ended || m->pod != pod);
+	CHECK(!m->exists || m->ended || m->state.vmim == NONE ||
+	      !m->state.moved || m->state.target_pod != pod ||
+	      live.pods[pod].down);
 	CHECK(!m->exists || m->ended || m->state.target_pod != pod ||
 	      m->state.vmim == NONE || m->state.failed ||
 	      !(m->state.arrived || m->state.left));
@@ -230,7 +233,8 @@ is_switched(int i)
 	const struct mstate *s = &m->state;
 
 	return m->exists && !m->ended && s->vmim == i && !s->failed &&
-	       (s->arrived || s->post_copy || s->left || s->completed) &&
+	       (s->moved || s->arrived || s->post_copy || s->left ||
+		s->completed) &&
 	       live.pods[s->target_pod].exists &&
 	       live.pods[s->target_pod].vmim == i &&
 	       !live.pods[s->target_pod].down;

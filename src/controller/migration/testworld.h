@@ -31,6 +31,8 @@ struct mstate {
 	int source_pod, target_pod, source_node, target_node;
 	bool abort, address, started, arrived, post_copy, completed, failed;
 	bool left; /* the source has given it away */
+	/* The guest runs on the target; whether anybody has said so or not. */
+	bool moved;
 	char reason[DECISION_TEXT_SIZE];
 };
 

@@ -75,11 +75,13 @@ make_handoff(const struct testcase *tc, const json_t *in, struct err *err)
 	const struct handoff handoff = {
 		.state = js_obj_at(vmi, "status.migrationState"),
 		.labels = js_obj_at(vmi, "metadata.labels"),
+		.active_pods = js_obj_at(vmi, "status.activePods"),
 		.migration_uid = obj_uid(js_obj_at(in, "migration")),
 		.source_node = js_str_at(vmi, "status.nodeName"),
 		.source_pod = obj_name(js_obj_at(in, "sourcePod")),
 		.target_node = js_str_at(target, "spec.nodeName"),
 		.target_pod = obj_name(target),
+		.target_pod_uid = obj_uid(target),
 		.policy_name = js_str_at(in, "policy"),
 		.configuration = configuration,
 		.memory_overhead_bytes =

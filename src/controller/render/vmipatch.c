@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/names.h"
+#include "base/cleanup.h"
+#include "base/mem.h"
 #include "controller/render/vmipatch.h"
 #include "meta/quantity.h"
 
 #define STATE "/status/migrationState"
 #define LABELS "/metadata/labels"
+#define PODS "/status/activePods"
 #define EVACUATION "/status/evacuationNodeName"
 #define VERSION "/metadata/resourceVersion"
 
@@ -73,6 +76,21 @@ new_labels(const struct handoff *handoff)
 	return labels;
 }
 
+/* Into the list that is there; UIDs need no escapes. */
+static void
+add_pod(json_t *patch, const struct handoff *handoff)
+{
+	AUTO(free_ptr)
+	char *path = xasprintf(PODS "/%s", handoff->target_pod_uid);
+
+	if (handoff->active_pods == NULL)
+		add_op(patch, "add", PODS,
+		       json_pack("{s:s}", handoff->target_pod_uid,
+				 handoff->target_node));
+	else
+		add_op(patch, "add", path, json_string(handoff->target_node));
+}
+
 json_t *
 vmipatch_handoff(const struct handoff *handoff)
 {
@@ -80,6 +98,7 @@ vmipatch_handoff(const struct handoff *handoff)
 
 	replace_seen(patch, STATE, handoff->state, new_state(handoff));
 	replace_seen(patch, LABELS, handoff->labels, new_labels(handoff));
+	add_pod(patch, handoff);
 	return patch;
 }
 

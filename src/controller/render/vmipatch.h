@@ -23,10 +23,12 @@ struct handoff {
 	/* The instance as it was seen; NULL for what it has not. */
 	const json_t *state; /* status.migrationState */
 	const json_t *labels;
+	const json_t *active_pods; /* status.activePods */
 	/* The migration, and whence to where. */
 	const char *migration_uid;
 	const char *source_node, *source_pod;
 	const char *target_node, *target_pod;
+	const char *target_pod_uid;
 	/* Resolved now, and for good. */
 	const char *policy_name;     /* "" for none */
 	const json_t *configuration; /* migration_config_json()'s */
@@ -39,8 +41,9 @@ struct handoff {
 
 /*
  * Hands the instance to the nodes: a new migrationState in place of the one
- * that was seen, and the label by which the target node finds it. Depends on
- * both being as they were seen: who comes second sees a conflict.
+ * that was seen, the label by which the target node finds it, and the target
+ * pod among its own. Depends on the first two being as they were seen: who
+ * comes second sees a conflict.
  */
 json_t *vmipatch_handoff(const struct handoff *handoff);
 

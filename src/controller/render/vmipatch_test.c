@@ -30,11 +30,13 @@ handoff(const char *seen_text)
 	const struct handoff h = {
 		.state = js_obj_at(seen, "status.migrationState"),
 		.labels = js_obj_at(seen, "metadata.labels"),
+		.active_pods = js_obj_at(seen, "status.activePods"),
 		.migration_uid = "m1",
 		.source_node = "node-a",
 		.source_pod = "pod-a",
 		.target_node = "node-b",
 		.target_pod = "pod-b",
+		.target_pod_uid = "uid-b",
 		.policy_name = "",
 		.configuration = configuration,
 		.cpu_limits = "4",
@@ -59,7 +61,8 @@ test_a_handoff_sets_state_and_label_at_once(void **state)
 		"{metadata: {labels: {a: b, "
 		"kubevirt.io/migrationTargetNodeName: node-b, "
 		"kubevirt.io/vmi-pod-cpu-resource-limits: '4'}}, status: "
-		"{phase: Running, migrationState: {migrationUid: m1, "
+		"{phase: Running, activePods: {uid-b: node-b}, "
+		"migrationState: {migrationUid: m1, "
 		"sourceNode: node-a, sourcePod: pod-a, targetNode: node-b, "
 		"targetPod: pod-b, migrationConfiguration: {a: b}}}}");
 }
@@ -75,6 +78,24 @@ test_a_handoff_leaves_nothing_of_an_earlier_migration(void **state)
 		js_str_at(vmi, "status.migrationState.migrationUid"), "m1");
 	assert_null(js_at(vmi, "status.migrationState.completed"));
 	assert_null(js_at(vmi, "status.migrationState.targetNodeAddress"));
+}
+
+static void
+test_a_handoff_lists_the_target_pod_beside_the_others(void **state)
+{
+	const char *seen = "{metadata: {}, status: {activePods: {uid-a: "
+			   "node-a}}}";
+	AUTO(js_unref) json_t *vmi = apply(seen, handoff(seen));
+	AUTO(js_unref) json_t *late = NULL;
+
+	(void)state;
+	testcase_assert_yaml(js_obj_at(vmi, "status.activePods"),
+			     "{uid-a: node-a, uid-b: node-b}");
+	/* Others may list their own meanwhile. */
+	late = apply("{metadata: {}, status: {activePods: {uid-c: node-c}}}",
+		     handoff(seen));
+	testcase_assert_yaml(js_obj_at(late, "status.activePods"),
+			     "{uid-c: node-c, uid-b: node-b}");
 }
 
 static void
@@ -188,6 +209,8 @@ main(void)
 		cmocka_unit_test(test_a_handoff_sets_state_and_label_at_once),
 		cmocka_unit_test(
 			test_a_handoff_leaves_nothing_of_an_earlier_migration),
+		cmocka_unit_test(
+			test_a_handoff_lists_the_target_pod_beside_the_others),
 		cmocka_unit_test(test_a_second_handoff_changes_nothing),
 		cmocka_unit_test(
 			test_an_instance_without_labels_can_be_handed_off),
