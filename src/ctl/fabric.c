@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -185,35 +186,87 @@ make_uplink(const struct layout *layout, struct netlink *fabric,
 			   layout_address(layout, NET_NODES, 0, address), err);
 }
 
-static bool
-is_taken(const struct address *list, size_t count, unsigned block)
-{
-	for (size_t i = 0; i < count; i++) {
-		const struct ip *ip = &list[i].ip.ip;
+/* What this namespace has, to find out who has taken a block. */
+struct census {
+	struct link *links;
+	size_t n_links;
+	struct address *list;
+	size_t count;
+	int uplink; /* index of the cluster's own interface; 0: none yet */
+};
 
-		if (ip->family == AF_INET && ip->bytes[0] == 10 &&
-		    ip->bytes[1] == block)
-			return true;
+static void
+census_done(struct census *census)
+{
+	free(census->links);
+	free(census->list);
+}
+
+static int
+census_take(const struct layout *layout, struct census *census, struct err *err)
+{
+	AUTO(netlink_unref) struct netlink *own = NULL;
+	const struct link *uplink;
+	char name[LAYOUT_TEXT_SIZE];
+
+	if (netlink_open(-1, &own, err) == -1 ||
+	    link_list(own, &census->links, &census->n_links, err) == -1 ||
+	    address_list(own, &census->list, &census->count, err) == -1)
+		return -1;
+	uplink = link_find(census->links, census->n_links,
+			   layout_uplink(layout, name));
+	census->uplink = uplink == NULL ? 0 : uplink->index;
+	return 0;
+}
+
+/* The address of somebody else in the block; NULL. */
+static const struct address *
+census_taker(const struct census *census, unsigned block)
+{
+	for (size_t i = 0; i < census->count; i++) {
+		const struct address *at = &census->list[i];
+		const struct ip *ip = &at->ip.ip;
+
+		if (at->link != census->uplink && ip->family == AF_INET &&
+		    ip->bytes[0] == 10 && ip->bytes[1] == block)
+			return at;
 	}
-	return false;
+	return NULL;
+}
+
+int
+fabric_check(const struct layout *layout, struct err *err)
+{
+	AUTO(census_done) struct census census = { 0 };
+	const struct address *taker;
+	const struct link *link;
+
+	if (census_take(layout, &census, err) == -1)
+		return -1;
+	taker = census_taker(&census, layout->block);
+	if (taker == NULL)
+		return 0;
+	link = link_find_index(census.links, census.n_links, taker->link);
+	return err_set(err, ERR_CONFLICT,
+		       "the network 10.%u.0.0/16 of this cluster is in use by "
+		       "interface '%s'; end what has it, or 'ferryctl cluster "
+		       "down' and begin anew",
+		       layout->block, link == NULL ? "?" : link->name);
 }
 
 int
 fabric_choose(struct layout *layout, struct err *err)
 {
-	AUTO(netlink_unref) struct netlink *own = NULL;
-	AUTO(free_ptr) struct address *list = NULL;
-	size_t count;
+	AUTO(census_done) struct census census = { 0 };
 
-	if (netlink_open(-1, &own, err) == -1 ||
-	    address_list(own, &list, &count, err) == -1)
+	if (census_take(layout, &census, err) == -1)
 		return -1;
 	for (unsigned i = 0; i < LAYOUT_BLOCK_COUNT; i++) {
 		unsigned block = LAYOUT_BLOCK_FIRST +
 				 (layout->block - LAYOUT_BLOCK_FIRST + i) %
 					 LAYOUT_BLOCK_COUNT;
 
-		if (is_taken(list, count, block))
+		if (census_taker(&census, block) != NULL)
 			continue;
 		layout->block = block;
 		return 0;

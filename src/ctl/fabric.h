@@ -15,9 +15,17 @@
 struct err;
 struct layout;
 
-/* Sets layout->block to one that no interface of this namespace has an address
- * of: its own, or the next. ERR_LIMIT when all are taken. */
+/*
+ * A block is taken when an interface of this namespace has an address of it,
+ * other than the cluster's own. Between looking and fabric_up() another cluster
+ * could look as well: the caller holds the lock of netlock.h over both.
+ */
+
+/* Sets layout->block to one that is not taken: its own, or the next. ERR_LIMIT
+ * when all are. */
 int fabric_choose(struct layout *layout, struct err *err);
+/* ERR_CONFLICT when layout->block is taken. */
+int fabric_check(const struct layout *layout, struct err *err);
 /* Makes all that is not there yet. */
 int fabric_up(const struct layout *layout, struct err *err);
 /* Takes all of it away, whatever is there of it. */

@@ -23,8 +23,8 @@
  *						node; ".254" is in the fabric
  *	pods			10.B.16+N.0/24	of the N-th node
  *
- * B follows from the name; where another cluster has it already it is the next
- * one that is free (fabric_choose()).
+ * The name suggests B; where something else has it already it is the next one
+ * that is free (fabric_choose()).
  */
 
 #include <stddef.h>
@@ -57,11 +57,11 @@ struct layout {
 	unsigned block; /* B */
 };
 
-/* A name is of a-z, 0-9 and "-", and begins with a letter. dir is made
- * absolute. */
 #define LAYOUT_BLOCK_FIRST 64
 #define LAYOUT_BLOCK_COUNT 128
 
+/* A name is of a-z, 0-9 and "-", and begins with a letter. dir is made
+ * absolute. */
 int layout_init(struct layout *layout, const char *dir, const char *name,
 		unsigned nodes, struct err *err);
 void layout_done(struct layout *layout);

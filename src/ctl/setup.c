@@ -20,6 +20,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "ctl/fabric.h"
+#include "ctl/netlock.h"
 #include "ctl/spawn.h"
 
 #define KUBECONFIG_ARGS_MAX 16
@@ -147,9 +148,26 @@ make_dirs(struct setup *setup, struct err *err)
 	return 0;
 }
 
+/* A cluster that was there before keeps its block. */
+static int
+choose_block(struct state *state, struct err *err)
+{
+	if (state_has_block(state))
+		return fabric_check(&state->layout, err);
+	if (fabric_choose(&state->layout, err) == -1)
+		return -1;
+	return state_keep_block(state, err);
+}
+
+/* Alone on this computer until others can see what was chosen. */
 static int
 network(struct setup *setup, struct err *err)
 {
+	AUTO(close_fd) int lock = -1;
+
+	if (netlock_take(NETLOCK_PATH, SETUP_WAIT_MS, &lock, err) == -1 ||
+	    choose_block(setup->state, err) == -1)
+		return -1;
 	return fabric_up(&setup->state->layout, err);
 }
 

@@ -17,7 +17,6 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "ctl/fabric.h"
 
 #define STATE_VERSION 1
 #define STATE_MAX (4UL * 1024 * 1024)
@@ -60,12 +59,9 @@ state_create(struct state *state, const struct layout *layout, struct err *err)
 			       "'%s' has a cluster already; 'ferryctl cluster "
 			       "down' ends it",
 			       layout->dir);
-	if (fabric_choose(&state->layout, err) == -1)
-		return -1;
-	state->json = json_pack("{s:i, s:s, s:i, s:i, s:[]}", "version",
+	state->json = json_pack("{s:i, s:s, s:i, s:[]}", "version",
 				STATE_VERSION, "name", layout->name, "nodes",
-				(int)layout->nodes, "block",
-				(int)state->layout.block, "programs");
+				(int)layout->nodes, "programs");
 	return state_save(state, err);
 }
 
@@ -115,6 +111,20 @@ state_done(struct state *state)
 	json_decref(state->json);
 	close_fd(&state->lock_fd);
 	*state = STATE_NONE;
+}
+
+bool
+state_has_block(const struct state *state)
+{
+	return js_at(state->json, "block") != NULL;
+}
+
+int
+state_keep_block(struct state *state, struct err *err)
+{
+	json_object_set_new(state->json, "block",
+			    json_integer((json_int_t)state->layout.block));
+	return state_save(state, err);
 }
 
 json_t *

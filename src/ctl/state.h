@@ -8,9 +8,9 @@
  *	{"version": 1, "name": NAME, "nodes": N, "block": B,
  *	 "programs": [{"name", "node", "pid", "started", "argv": [...]}]}
  *
- * Written whole or not at all, each time before it is relied upon. A pid is
- * known again by the time its process was started, so that nobody else's
- * process is taken for it.
+ * Written whole or not at all, each time before it is relied upon. The block
+ * is there once it was chosen. A pid is known again by the time its process was
+ * started, so that nobody else's process is taken for it.
  *
  * Threading: one thread, one command at a time: the directory is locked.
  */
@@ -40,6 +40,11 @@ int state_open(struct state *state, const char *dir, struct err *err);
 int state_save(const struct state *state, struct err *err);
 /* Closes; what is on disk stays. */
 void state_done(struct state *state);
+
+/* Whether layout.block was chosen; before, it is what the name suggests. */
+bool state_has_block(const struct state *state);
+/* layout.block was chosen: saves it. */
+int state_keep_block(struct state *state, struct err *err);
 
 /* A program by its name and node (0: of no node); NULL. Borrowed. */
 json_t *state_program(const struct state *state, const char *name,

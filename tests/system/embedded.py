@@ -383,6 +383,11 @@ def _comm(pid):
     return ""
 
 
+def random_name():
+    """Of a cluster, such as nobody else has."""
+    return "t" + uuid.uuid4().hex[:8]
+
+
 class Named(Network):
     """A namespace of a cluster: of its networks ("fabric"), or of a node."""
 
@@ -397,24 +402,24 @@ class Embedded(Cluster):
     """A cluster as `ferryctl cluster up` makes it."""
 
     # pylint: disable=super-init-not-called
-    def __init__(self, nodes=2, guest=True):
+    def __init__(self, nodes=2, guest=True, name=None, up=True):
+        """up: it is there when this returns; otherwise after complete()."""
         self.scratch = tempfile.mkdtemp(prefix="ferry-vm-")
         self.dir = os.path.join(self.scratch, "c")
-        self.name = "t" + uuid.uuid4().hex[:8]
+        self.name = name or random_name()
         self.nodes = nodes
         self.kubeconfig = os.path.join(self.dir, "cluster",
                                        "admin.kubeconfig")
         self.apis = []
         self.popen = None
         self.space = Space(self.scratch)
-        self.fabric = None
+        self._fabric = None
         self._addresses = 10
         self._client = None
         try:
-            self.ferryctl("cluster", "up", "--nodes", str(nodes), "--name",
-                          self.name, timeout=UP_DEADLINE)
-            self.fabric = Named(self.name, "fabric")
-            if guest:
+            if up:
+                self.complete()
+            if up and guest:
                 self.import_guest()
         except BaseException:
             self.close()
@@ -435,18 +440,28 @@ class Embedded(Cluster):
             f"{done.stdout}{done.stderr}\n{self.log()}"
         return done.stdout
 
+    @property
+    def fabric(self):
+        """The namespace of its networks."""
+        if self._fabric is None:
+            self._fabric = Named(self.name, "fabric")
+        return self._fabric
+
     def import_guest(self):
         files = guest_files()
         self.ferryctl("image", "import", GUEST_IMAGE,
                       "--file", f"/boot/vmlinuz={files}/vmlinuz",
                       "--file", f"/boot/initrd={files}/initrd")
 
+    def state(self):
+        """What ferryctl knows of it."""
+        with open(os.path.join(self.dir, "state.json"),
+                  encoding="utf-8") as file:
+            return json.load(file)
+
     def lan(self, host):
         """An address on the machines' network, as a text."""
-        with open(os.path.join(self.dir, "cluster", "cluster.json"),
-                  encoding="utf-8") as file:
-            block = json.load(file)["address"].split(".")[1]
-        return f"10.{block}.2.{host}"
+        return f"10.{self.state()['block']}.2.{host}"
 
     def start_machine(self, name, wait=True, **more):
         """A machine that runs; see manifest()."""
@@ -532,10 +547,8 @@ class Embedded(Cluster):
 
     def programs(self):
         """{(name, node): pid} of what `cluster up` has started."""
-        with open(os.path.join(self.dir, "state.json"),
-                  encoding="utf-8") as file:
-            return {(p["name"], p["node"]): p["pid"]
-                    for p in json.load(file)["programs"]}
+        return {(p["name"], p["node"]): p["pid"]
+                for p in self.state()["programs"]}
 
     def kill(self, name, node=0):
         """Ends a program as a crash would; node is "nodeN", or 0."""
@@ -550,12 +563,12 @@ class Embedded(Cluster):
         os.kill(self.programs()[(name, int(node[len("node"):]))], number)
 
     def complete(self):
-        """Starts whatever has ended."""
+        """Starts whatever does not run."""
         self.ferryctl("cluster", "up", "--nodes", str(self.nodes), "--name",
                       self.name, timeout=UP_DEADLINE)
 
-    def reboot(self, node):
-        """All that runs on a node ends at once, and is started again."""
+    def kill_node(self, node):
+        """All that runs on a node ends at once."""
         number = int(node[len("node"):])
         pids = [pid for (_, of), pid in self.programs().items()
                 if of == number]
@@ -566,7 +579,20 @@ class Embedded(Cluster):
                  lambda: not self.pod_processes(node) and not any(
                      _comm(pid).startswith("ferry-") for pid in pids),
                  PATIENCE)
+
+    def reboot(self, node):
+        """The same, and it is started again."""
+        self.kill_node(node)
         self.complete()
+
+    @contextlib.contextmanager
+    def stopped(self, name, node):
+        """A program of a node does nothing meanwhile."""
+        self.signal(name, node, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.signal(name, node, signal.SIGCONT)
 
     def untidy(self):
         """What is left on the nodes of pods and migrations that are over."""
@@ -626,8 +652,8 @@ class Embedded(Cluster):
         for client in self.apis:
             client.close()
         self.space.close()
-        if self.fabric:
-            self.fabric.close()
+        if self._fabric:
+            self._fabric.close()
         if os.environ.get("FERRY_LOGS"):
             shutil.copytree(os.path.join(self.dir, "log"), os.path.join(
                 os.environ["FERRY_LOGS"], self.name))
