@@ -153,7 +153,7 @@ settle(struct conn *c)
 		buf_done(&c->in);
 		c->in_used = 0;
 	}
-	if (c->server->draining && is_waiting(c))
+	if (c->server->draining && c->served && is_waiting(c))
 		conn_break(c, false);
 	/*
 	 * With input unread the end of the client cannot be seen, and a stream

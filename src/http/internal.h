@@ -49,6 +49,8 @@ struct loop_timer;
 /* After the last answer: for the client to read it and close. */
 #define HTTP_LINGER_MS 2000
 #define HTTP_LINGER_BYTES (32UL * 1024 * 1024)
+/* When the server drains: for a client that has just come to ask. */
+#define HTTP_NEWCOMER_MS 5000
 /* A handshake that takes longer makes room for newcomers. */
 #define HTTP_SHAKING_MS 1000
 /* Requests of one connection that are handled before others get their turn. */
@@ -158,6 +160,7 @@ struct http_server {
 	struct outq_pool pool;
 
 	bool draining;
+	struct loop_timer *newcomers; /* how long they may take to ask */
 	void (*drained)(void *arg);
 	void *drained_arg;
 

@@ -15,7 +15,8 @@
 
 #define ACCEPT_BATCH 64
 #define ACCEPT_REST_US (100 * 1000)
-#define US_PER_NS 1000
+#define NS_PER_US 1000
+#define US_PER_MS UINT64_C(1000)
 
 static const struct http_limits defaults = {
 	.connections = 4096,
@@ -170,6 +171,21 @@ count_pending(const struct http_server *s)
 	return count;
 }
 
+/* Who has said nothing until now is not waited for. */
+static void
+on_newcomers_late(void *arg)
+{
+	struct http_server *s = arg;
+	struct conn *conn;
+	struct conn *next;
+
+	for (conn = LIST_FIRST(&s->conns); conn != NULL; conn = next) {
+		next = LIST_NEXT(conn, all);
+		if (conn->queue != NULL)
+			conn_cut(conn, false);
+	}
+}
+
 /* The budget: what they kick in turn waits for the next time. */
 static void
 on_kick(void *arg)
@@ -210,6 +226,7 @@ http_server_new(const struct http_config *config)
 	TAILQ_INIT(&s->pending);
 	s->kick = loop_timer_new(s->loop, on_kick, s);
 	s->accept_timer = loop_timer_new(s->loop, on_rested, s);
+	s->newcomers = loop_timer_new(s->loop, on_newcomers_late, s);
 	s->listen_fd = config->listen_fd;
 	s->listen_io = loop_io_new(s->loop, s->listen_fd, on_accept, s);
 	loop_io_want(s->listen_io, LOOP_READ);
@@ -239,6 +256,7 @@ http_server_free(struct http_server *s)
 		conn_cut(conn, true);
 	loop_timer_free(s->kick);
 	loop_timer_free(s->accept_timer);
+	loop_timer_free(s->newcomers);
 	outq_pool_done(&s->pool);
 	tls_https_unref(s->tls);
 	free(s);
@@ -256,6 +274,9 @@ http_server_set_tls(struct http_server *s, struct tls_https *tls)
 void
 http_server_drain(struct http_server *s, void (*done)(void *arg), void *arg)
 {
+	unsigned patience_ms = s->limits.header_ms < HTTP_NEWCOMER_MS
+				       ? s->limits.header_ms
+				       : HTTP_NEWCOMER_MS;
 	struct conn *conn;
 	struct conn *next;
 
@@ -265,9 +286,10 @@ http_server_drain(struct http_server *s, void (*done)(void *arg), void *arg)
 	s->drained_arg = arg;
 	for (conn = LIST_FIRST(&s->conns); conn != NULL; conn = next) {
 		next = LIST_NEXT(conn, all);
-		if (conn->queue != NULL)
+		if (conn->queue != NULL && conn->served)
 			conn_cut(conn, false);
 	}
+	loop_timer_start(s->newcomers, patience_ms * US_PER_MS);
 	s->kick_now = true;
 	loop_timer_start(s->kick, 0);
 }
@@ -290,7 +312,7 @@ server_kick(struct conn *conn, bool now)
 	}
 	if (s->kick_now || (!now && loop_timer_running(s->kick)))
 		return;
-	since_us = (loop_now_ns() - s->round_ns) / US_PER_NS;
+	since_us = (loop_now_ns() - s->round_ns) / NS_PER_US;
 	if (now || since_us >= HTTP_PACE_US) {
 		s->kick_now = true;
 		loop_timer_start(s->kick, 0);

@@ -109,7 +109,10 @@ void http_server_stop_listening(struct http_server *server);
 /*
  * Stops listening, closes idle connections at once and each other one after
  * the answer it is waiting for; done is called, once and not from within, when
- * none is left. Streams are for their writers to end.
+ * none is left. A connection that has had no request yet is not idle: its
+ * client has just come and would take the end for a failure. It has one
+ * request, if that comes within five seconds (header_ms, if that is less).
+ * Streams are for their writers to end.
  */
 void http_server_drain(struct http_server *server, void (*done)(void *arg),
 		       void *arg);

@@ -400,6 +400,57 @@ test_draining_ends_what_is_idle_and_lets_the_rest_finish(void **state)
 	testweb_disconnect(&idle);
 }
 
+/* Until the server has that many connections. */
+static void
+wait_accepted(uint64_t count)
+{
+	while (http_server_stats(web.server)->accepted < count)
+		testweb_turn(&web);
+}
+
+static void
+test_draining_answers_who_has_just_come(void **state)
+{
+	struct testweb_client shaken;
+
+	(void)state;
+	/* One is in its handshake, one behind it; neither has asked. */
+	testweb_connect(&web, &shaken, NULL);
+	wait_accepted(2);
+	while (testclient_handshake(shaken.tls) == -1)
+		testweb_turn(&web);
+	http_server_drain(web.server, count, &web.drained);
+	testweb_spend(&web, 20);
+	assert_int_equal(web.drained, 0);
+	testweb_get(&client, "/hello");
+	testweb_expect(&client, "Connection: close\r\n");
+	testweb_expect(&client, "hello");
+	testweb_expect_end(&client);
+	testweb_get(&shaken, "/hello");
+	testweb_expect(&shaken, "Connection: close\r\n");
+	testweb_expect(&shaken, "hello");
+	testweb_expect_end(&shaken);
+	testweb_disconnect(&shaken);
+	testweb_disconnect(&client);
+	testweb_until(&web, &web.drained, 1);
+}
+
+static void
+test_draining_does_not_wait_for_who_says_nothing(void **state)
+{
+	const struct http_limits hasty = { .header_ms = 50 };
+
+	(void)state;
+	testweb_disconnect(&client);
+	testweb_stop(&web);
+	testweb_start(&web, &hasty);
+	testweb_connect(&web, &client, NULL);
+	wait_accepted(1);
+	http_server_drain(web.server, count, &web.drained);
+	testweb_until(&web, &web.drained, 1);
+	assert_int_equal(http_server_stats(web.server)->connections, 0);
+}
+
 static void
 test_draining_an_idle_server_is_done_at_once(void **state)
 {
@@ -450,6 +501,8 @@ main(void)
 		TEST(test_only_http_1_1_is_agreed_on),
 		TEST(test_new_credentials_are_for_new_connections),
 		TEST(test_draining_ends_what_is_idle_and_lets_the_rest_finish),
+		TEST(test_draining_answers_who_has_just_come),
+		TEST(test_draining_does_not_wait_for_who_says_nothing),
 		TEST(test_draining_an_idle_server_is_done_at_once),
 		TEST(test_a_request_outlives_its_server),
 	};

@@ -128,7 +128,9 @@ old_is_empty(void *arg)
 
 /*
  * A connection is verified once, by the CA of its time: what was made under
- * another CA must not stay, neither for being believed nor for not being.
+ * another CA must not stay, neither for being believed nor for not being. The
+ * request it came with is still answered, as those are that came before the
+ * change.
  */
 static void
 renew_connections(struct api *api)
