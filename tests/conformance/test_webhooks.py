@@ -291,13 +291,19 @@ def test_dry_runs_are_told_and_side_effects_refused(api, ns, callbacks,
     assert call.json()["request"]["dryRun"] is True
 
 
-def test_failures_refuse_or_are_ignored(api, ns, callbacks, install):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+@pytest.fixture(name="mute")
+def mute_fixture():
+    """A port of the loopback that somebody has and nobody listens on."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
+def test_failures_refuse_or_are_ignored(api, ns, callbacks, install,
+                                        mute):
     nobody = callbacks.hook("fail", ns, failurePolicy="Fail",
                             operations=["CREATE"])
-    nobody["clientConfig"]["url"] = f"https://{callbacks.address}:{port}/x"
+    nobody["clientConfig"]["url"] = f"https://{callbacks.address}:{mute}/x"
     nobody["objectSelector"] = {"matchLabels": {"strict": "yes"}}
     lax = {**nobody, "name": "lax.conformance.ferry.io",
            "failurePolicy": "Ignore",
@@ -306,8 +312,8 @@ def test_failures_refuse_or_are_ignored(api, ns, callbacks, install):
     status = api.refuse(500, "InternalError", "POST", configmaps(ns),
                         configmap("a", labels={"strict": "yes"}))
     text = ('failed calling webhook "fail.conformance.ferry.io": failed to '
-            f'call webhook: Post "https://{callbacks.address}:{port}/x?'
-            f'timeout=10s": dial tcp {callbacks.address}:{port}: connect: '
+            f'call webhook: Post "https://{callbacks.address}:{mute}/x?'
+            f'timeout=10s": dial tcp {callbacks.address}:{mute}: connect: '
             'connection refused')
     assert status["message"] == "Internal error occurred: " + text
     assert status["details"]["causes"] == [{"message": text}]

@@ -17,6 +17,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 
@@ -36,6 +37,15 @@ NODE_EXTRA = "Impersonate-Extra-Authentication.kubernetes.io%2fnode-Name"
 STOP_DEADLINE = 60
 
 
+def hold_port():
+    """A socket that has a port of the loopback and does not listen: a server
+    may do that again and again, and the kernel gives it to nobody else."""
+    place = socket.socket()
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    place.bind(("127.0.0.1", 0))
+    return place
+
+
 class Api:
     """A running ferry-api that a cluster uses."""
 
@@ -45,7 +55,8 @@ class Api:
         self.scratch = tempfile.mkdtemp(prefix="ferry-api-")
         self.log_path = os.path.join(self.scratch, "log")
         self.popen = None
-        self.port = 0
+        self.place = hold_port()
+        self.port = self.place.getsockname()[1]
         self.clients = []
         self.make_certificate()
         self.kubeconfig = cluster.user_kubeconfig(
@@ -66,7 +77,7 @@ class Api:
                         self.scratch], check=True)
 
     def start(self):
-        """Starts it, again or for the first time, on the port it had."""
+        """Starts it, again or for the first time, always on its port."""
         with open(self.log_path, "ab") as log:
             self.popen = subprocess.Popen(
                 [FERRY_API, "serve", "--kubeconfig", self.kubeconfig,
@@ -76,7 +87,7 @@ class Api:
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
         line = self.popen.stdout.readline()
         assert line, f"ferry-api did not start:\n{self.log()}"
-        self.port = json.loads(line)["port"]
+        assert json.loads(line)["port"] == self.port
         return self
 
     def manifests(self, *options):
@@ -169,6 +180,7 @@ class Api:
             client.close()
         if self.popen and self.popen.poll() is None:
             self.kill()
+        self.place.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def __enter__(self):
