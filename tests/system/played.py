@@ -28,7 +28,7 @@ from kubeapi import ApiError, wait_for
 from mergepatch import joined, merged
 from played_feed import Feed
 from played_objects import NODES, PODS, VMIMS, VMIS, key_of, namespaced
-from played_steps import (GONE, STEPS, ended_pod, machine_key,
+from played_steps import (FINAL, GONE, STEPS, ended_pod, machine_key,
                           migration_uid, state, status)
 from proxies import DEADLINE
 
@@ -174,16 +174,30 @@ class Played:
             self.take_pod(key_of(pod))
 
     def end_pod(self, key, phase="Failed"):
-        """The containers of a pod have ended."""
+        """The containers of a pod have ended; False if it has gone before.
+        When this returns no step takes it for one that runs."""
         with self.lock:
-            pod = self.objects["pods"][key]
-        self.api.patch(namespaced(PODS, *key.split("/"), "status"),
-                       ended_pod(phase)(pod, self))
+            pod = self.objects["pods"].get(key)
+        if pod is None:
+            return False
+        answer = self.api.request(
+            "PATCH", namespaced(PODS, *key.split("/"), "status"),
+            ended_pod(phase)(pod, self),
+            {"Content-Type": "application/merge-patch+json"})
+        assert answer.code in (200, 404), answer
+        self.wait_until(lambda: status(self.objects["pods"].get(key, {})).get(
+            "phase") in (None, *FINAL), f"the end of {key} to be known")
+        return answer.code == 200
 
     def take_pod(self, key):
-        """The pod is gone at once, whoever may run in it."""
-        self.api.request("DELETE", namespaced(PODS, *key.split("/")),
-                         {"gracePeriodSeconds": 0})
+        """The pod is gone at once, whoever may run in it. When this returns
+        no step takes it for one that runs."""
+        answer = self.api.request(
+            "DELETE", namespaced(PODS, *key.split("/")),
+            {"gracePeriodSeconds": 0})
+        assert answer.code in (200, 404), answer
+        self.wait_until(lambda: key not in self.objects["pods"],
+                        f"{key} to be known to be gone")
 
     # --- objects -----------------------------------------------------------
 

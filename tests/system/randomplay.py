@@ -103,14 +103,14 @@ class Play:
                 and status(pod).get("phase") == "Running"]
         if not pods or here is None:
             return None
-        # While it is sent, it may arrive at this very moment.
-        if state(self.played.machine(machine) or {}).get("startTimestamp"):
-            self.killed.add(machine)
         way = self.dice.choice(("Failed", "Succeeded", "gone"))
         if way == "gone":
             self.played.take_pod(pods[0])
         else:
             self.played.end_pod(pods[0], way)
+        # Looked at afterwards: what had begun to be sent may have arrived.
+        if state(self.played.machine(machine) or {}).get("startTimestamp"):
+            self.killed.add(machine)
         return f"{pods[0]} {way}"
 
     def machine_dies(self):
@@ -135,16 +135,20 @@ class Play:
     def node_is_lost(self):
         """With all that runs there; another one gets its name."""
         node = self.dice.choice(NODES)
-        self.killed |= {m for m in self.machines
-                        if status(self.played.machine(m) or {}).get(
-                            "nodeName") == node}
-        # On its way to another node a machine may be in either.
-        self.killed |= {m for m in self.machines if node in (
-            state(self.played.machine(m) or {}).get("targetNode"),
-            state(self.played.machine(m) or {}).get("sourceNode"))}
+        self.killed |= self.within_reach(node)
         self.played.remove_node(node)
+        # It went on until then.
+        self.killed |= self.within_reach(node)
         self.played.add_node(node)
         return node
+
+    def within_reach(self, node):
+        """Machines that may be on a node: on its way a machine may be in
+        either."""
+        found = {m: self.played.machine(m) or {} for m in self.machines}
+        return {m for m, obj in found.items() if node in (
+            status(obj).get("nodeName"), state(obj).get("targetNode"),
+            state(obj).get("sourceNode"))}
 
     def transfer_fails(self):
         machine = self.dice.choice(self.machines)

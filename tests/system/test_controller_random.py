@@ -17,7 +17,8 @@ STORY_SHOWN = 200  # steps before the one that went wrong
 
 def report(play, seed, step, wrong):
     return "\n".join([
-        f"FERRY_SEED={seed}, step {step}:", *wrong, "what was done before:",
+        f"FERRY_SEED={seed}, step {step}: {wrong[0]}", *wrong[1:],
+        "what was done before:",
         *play.story[-STORY_SHOWN:], play.controllers.logs()])
 
 
