@@ -41,10 +41,10 @@ static const struct rule state_rules[] = {
 
 /*
  * Members of status; those not listed are of the node that the machine runs
- * on. nodeName and evacuationNodeName are looked at more closely.
+ * on. nodeName, evacuationNodeName and activePods are looked at more closely.
  */
 static const struct rule status_rules[] = {
-	{ "activePods", 0 },
+	{ "activePods", SIDE_TARGET },
 	{ "qosClass", 0 },
 	{ "runtimeUser", 0 },
 	{ "topologyHints", 0 },
@@ -142,6 +142,31 @@ node_label(const json_t *object)
 	return label == NULL ? "" : label;
 }
 
+static bool
+same_at(const json_t *before, const json_t *now, const char *path)
+{
+	return check_same(js_at(before, path), js_at(now, path));
+}
+
+/* With the machine itself a node takes it out of the pods of others. */
+static bool
+pods_may_change(const json_t *before, const json_t *now, const char *node)
+{
+	const json_t *old = js_obj_at(before, "status.activePods");
+	const char *uid;
+	json_t *place;
+
+	if (strcmp(js_str_at(now, "status.nodeName"), node) != 0)
+		return false;
+	json_object_foreach(js_obj_at(now, "status.activePods"), uid, place)
+	{
+		if (!str_equal(json_string_value(place), node) &&
+		    !check_same(place, json_object_get(old, uid)))
+			return false;
+	}
+	return true;
+}
+
 /* A machine arrives at this node and nowhere else, and marks only go. */
 static int
 check_values(const json_t *before, const json_t *now, const char *node,
@@ -166,13 +191,13 @@ check_values(const json_t *before, const json_t *now, const char *node,
 				  "status.evacuationNodeName",
 				  "Node restriction, virt-handler is not "
 				  "allowed to evacuate VMIs");
+	if (!same_at(before, now, "status.activePods") &&
+	    !pods_may_change(before, now, node))
+		return check_deny(st, CHECK_INVALID, "status.activePods",
+				  "Node restriction, virt-handler is only "
+				  "allowed to list its own pods of VMIs that "
+				  "it has received");
 	return 0;
-}
-
-static bool
-same_at(const json_t *before, const json_t *now, const char *path)
-{
-	return check_same(js_at(before, path), js_at(now, path));
 }
 
 /* What no agent changes. */

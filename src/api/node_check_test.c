@@ -101,6 +101,39 @@ test_each_side_changes_what_it_owns(void **state)
 	}
 }
 
+/* Arrives at n2, with these pods. */
+static int
+arrive(const char *pods, struct status *st)
+{
+	AUTO(js_unref) json_t *before = testjson(machine);
+	AUTO(js_unref) json_t *now = testjson(machine);
+	json_t *status = js_obj_at(now, "status");
+
+	(void)json_object_set_new(status, "nodeName", json_string("n2"));
+	(void)json_object_set_new(status, "activePods", testjson(pods));
+	return vmi_check_node_update(before, now, "n2", st);
+}
+
+static void
+test_who_receives_a_machine_lists_its_own_pod_alone(void **state)
+{
+	struct status st = STATUS_INIT;
+
+	(void)state;
+	assert_int_equal(arrive("{'t': 'n2'}", &st), 0);
+	assert_int_equal(arrive("{'t': 'n2', 'u': 'n1'}", &st), 0);
+	assert_int_equal(arrive("{}", &st), 0);
+	assert_int_equal(arrive("{'t': 'n2', 'x': 'n3'}", &st), -1);
+	assert_denied(&st,
+		      "Node restriction, virt-handler is only allowed to list "
+		      "its own pods of VMIs that it has received",
+		      "FieldValueInvalid", "status.activePods");
+	assert_int_equal(arrive("{'u': 'n3'}", &st), -1);
+	status_done(&st);
+	assert_int_equal(arrive("{'u': 5}", &st), -1);
+	status_done(&st);
+}
+
 static void
 test_other_nodes_change_nothing(void **state)
 {
@@ -152,6 +185,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_side_changes_what_it_owns),
+		cmocka_unit_test(
+			test_who_receives_a_machine_lists_its_own_pod_alone),
 		cmocka_unit_test(test_other_nodes_change_nothing),
 		cmocka_unit_test(test_no_node_chooses_the_target),
 		cmocka_unit_test(

@@ -245,6 +245,7 @@ test_a_target_prepares_listens_and_tells(void **state)
 static void
 test_a_target_takes_finalizes_completes_and_tidies_up(void **state)
 {
+	static char pod_uid[] = "pod-uid", pod_image[] = "launcher:2";
 	struct launch_record *record;
 	struct scene s;
 
@@ -252,6 +253,10 @@ test_a_target_takes_finalizes_completes_and_tidies_up(void **state)
 	scene_begin(&s, "b", "Running", true);
 	testfacts_set(s.machine, "status", "evacuationNodeName",
 		      json_string("a"));
+	testfacts_set(s.machine, "status", "activePods",
+		      json_pack("{s:s}", "left-uid", "a"));
+	s.node.pod.meta.uid = pod_uid;
+	s.node.pod.compute_image = pod_image;
 	record = testnode_record(&s.node, LAUNCH_TARGET);
 	record->completed = true;
 	record->domain_ready_us = record->end_us = TEST_NOW;
@@ -266,6 +271,13 @@ test_a_target_takes_finalizes_completes_and_tidies_up(void **state)
 	assert_string_equal(after_text(&s, "status.nodeName"), "b");
 	assert_string_equal(obj_label(s.after, LABEL_NODE), "b");
 	assert_null(js_at(s.after, "status.evacuationNodeName"));
+	/* The pod that it left is not listed any more. */
+	assert_string_equal(
+		after_text(&s, "status.launcherContainerImageVersion"),
+		"launcher:2");
+	assert_int_equal(
+		json_object_size(js_obj_at(s.after, "status.activePods")), 1);
+	assert_string_equal(after_text(&s, "status.activePods.pod-uid"), "b");
 	json_decref(s.machine);
 	s.machine = json_deep_copy(s.after);
 	scene_expect(&s, "target-finalizes", STEP_FINALIZE);

@@ -229,6 +229,24 @@ tell_downtime(const struct facts *f, const struct launch_record *r,
 		 json_integer(0));
 }
 
+#define MEMBER_IMAGE "/status/launcherContainerImageVersion"
+
+/*
+ * The pod that the machine is in now. The one that it has left is on its way
+ * out; with this the controller has nothing to add to the machine.
+ */
+static void
+tell_pod(const struct facts *f, struct decision *d)
+{
+	if (f->pod == NULL || f->pod->compute_image[0] == '\0') {
+		wish_gone(&d->wishes, MEMBER_IMAGE);
+		return;
+	}
+	wish_text(&d->wishes, MEMBER_IMAGE, f->pod->compute_image);
+	wish_set(&d->wishes, "/status/activePods",
+		 json_pack("{s:s}", f->pod->meta.uid, f->node));
+}
+
 /* The machine is here: from now on it is this node's. */
 static bool
 target_takes(const struct facts *f, struct decision *d)
@@ -250,7 +268,7 @@ target_takes(const struct facts *f, struct decision *d)
 	wish_tag(w, "labels", LABEL_OUTDATED_IMAGE, NULL);
 	wish_tag(w, "annotations", ANNOTATION_EVICTION_SOURCE, NULL);
 	wish_gone(w, "/status/evacuationNodeName");
-	wish_gone(w, "/status/launcherContainerImageVersion");
+	tell_pod(f, d);
 	wish_text(w, "/status/migrationTransport", "Unix");
 	decide_condition(f, d,
 			 &(struct condition){

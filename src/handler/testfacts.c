@@ -22,6 +22,7 @@ testnode_init(struct testnode *n, const char *name)
 		.phase = POD_RUNNING,
 		.ready = true,
 		.compute_running = true,
+		.compute_image = no_text,
 	};
 	n->status = (struct launch_status){
 		.version = no_text,
