@@ -68,7 +68,10 @@ class Client:
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
                        array.array("i", fds))]
         sent = self._socket.sendmsg([message], rights)
-        self._socket.sendall(message[sent:])
+        # Not without a rest: a server that has answered by now and ended makes
+        # even an empty send fail.
+        if sent < len(message):
+            self._socket.sendall(message[sent:])
 
     def _receive_line(self):
         while b"\n" not in self._rest:
