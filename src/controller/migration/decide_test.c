@@ -344,6 +344,41 @@ test_a_canceled_one_does_not_move_on(void **state)
 	assert_int_equal(d.phase, MIGRATION_SUCCEEDED);
 }
 
+/* Phases that last for a moment are not written: whoever leads next finds a
+ * new migration that is far on its way. */
+static void
+test_a_new_one_that_is_on_its_way_can_be_canceled(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_RUNNING);
+	t.vmim.phase = MIGRATION_UNSET;
+	cancel();
+	run();
+	assert_int_equal(d.phase, MIGRATION_UNSET);
+	assert_int_equal(d.action_count, 1);
+	assert_int_equal(d.actions[0].kind, ACTION_ABORT);
+	/* It is too late when the machine has arrived. */
+	t.state.completed = true;
+	run();
+	assert_int_equal(d.phase, MIGRATION_SUCCEEDED);
+}
+
+static void
+test_a_new_one_that_was_handed_off_gets_no_other_pod(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_PREPARING_TARGET);
+	t.vmim.phase = MIGRATION_UNSET;
+	t.f.target_pod = NULL;
+	run();
+	assert_null(decision_action(&d, ACTION_CREATE_TARGET));
+	assert_int_equal(d.phase, MIGRATION_PREPARING_TARGET);
+	/* The next look finds that the pod is gone. */
+	t.vmim.phase = d.phase;
+	run();
+	assert_int_equal(d.phase, MIGRATION_FAILED);
+}
+
 static void
 test_a_hand_off_that_is_not_seen_yet_is_not_undone(void **state)
 {
@@ -602,6 +637,10 @@ main(void)
 		cmocka_unit_test(
 			test_cancel_after_hand_off_asks_the_nodes_in_each_phase),
 		cmocka_unit_test(test_a_canceled_one_does_not_move_on),
+		cmocka_unit_test(
+			test_a_new_one_that_is_on_its_way_can_be_canceled),
+		cmocka_unit_test(
+			test_a_new_one_that_was_handed_off_gets_no_other_pod),
 		cmocka_unit_test(
 			test_a_hand_off_that_is_not_seen_yet_is_not_undone),
 		cmocka_unit_test(

@@ -14,24 +14,27 @@
 #define LEFT_QUIET_US (5 * TIME_US_PER_SECOND)
 
 static bool
-accepted(const struct facts *f)
-{
-	return !facts_is_unwanted(f);
-}
-
-static bool
-has_pod(const struct facts *f)
-{
-	return f->target_pod != NULL;
-}
-
-static bool
 handed_off(const struct facts *f)
 {
 	return vmi_is_handed_to(f->vmi, f->vmim->meta.uid);
 }
 
-/* One that was handed off was ready then. */
+/* One that has arrived before it was canceled was accepted then, though nobody
+ * may have come to write that. */
+static bool
+accepted(const struct facts *f)
+{
+	return !facts_is_unwanted(f) || facts_is_done(f);
+}
+
+/* One that was handed off had a pod then. */
+static bool
+has_pod(const struct facts *f)
+{
+	return f->target_pod != NULL || handed_off(f);
+}
+
+/* And it was ready. */
 static bool
 pod_ready(const struct facts *f)
 {
@@ -343,9 +346,10 @@ static bool (*const acts[MIGRATION_PHASE_COUNT])(const struct facts *f,
 bool
 steps_act(const struct facts *facts, struct decision *d)
 {
-	if (acts[d->phase] == NULL)
-		return true;
+	/* In any phase: the first one that is written may be a late one. */
 	if (facts_is_handed_off(facts) && abort_transfer(facts, d))
+		return true;
+	if (acts[d->phase] == NULL)
 		return true;
 	if (!acts[d->phase](facts, d))
 		return false;
