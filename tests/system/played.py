@@ -28,8 +28,8 @@ from kubeapi import ApiError, wait_for
 from mergepatch import joined, merged
 from played_feed import Feed
 from played_objects import NODES, PODS, VMIMS, VMIS, key_of, namespaced
-from played_steps import (FINAL, GONE, STEPS, ended_pod, machine_key,
-                          migration_uid, state, status)
+from played_steps import (FINAL, GONE, STEPS, ended_pod, has_arrived,
+                          machine_key, migration_uid, state, status)
 from proxies import DEADLINE
 
 WORKERS = 2
@@ -71,6 +71,7 @@ class Played:
         self.once = set()
         self.due = {}
         self.failures = {}
+        self.arrivals = set()  # migrations by which a machine has come
         self.done = collections.Counter()
         # By migration: the pods there were, and how often a machine became
         # its own.
@@ -239,6 +240,12 @@ class Played:
             return {key: self.objects["pods"][key]
                     for key in sorted(self.pods_of[machine])}
 
+    def was_entered(self, pod):
+        """A machine is in this pod, or was: it was made for it, or the
+        machine has come to it."""
+        uid = migration_uid(pod)
+        return not uid or uid in self.arrivals
+
     def failure(self, machine):
         return self.failures.get(machine)
 
@@ -319,6 +326,8 @@ class Played:
         uid = state(obj).get("migrationUid")
         if uid and uid != state(old or {}).get("migrationUid"):
             self.handed[uid] += 1
+        if uid and has_arrived(obj):
+            self.arrivals.add(uid)
 
     def _look(self, kind, key):
         if (kind, key) not in self.queued:

@@ -142,6 +142,12 @@ def _target(machine):
     return state(machine).get("targetNode", "")
 
 
+def has_arrived(machine):
+    """By its last migration, and the target has said so."""
+    return bool(state(machine).get("targetNodeDomainReadyTimestamp")) and \
+        _at(machine) == _target(machine)
+
+
 def _is_received(machine):
     return machine["metadata"].get("labels", {}).get(TARGET_LABEL) == \
         _target(machine) != ""
@@ -167,12 +173,9 @@ def _boot(machine, _world):
 
 
 def _crash_due(machine, world):
-    """All pods that it may be in have ended."""
-    arrived = state(machine).get("migrationUid", "") \
-        if _at(machine) == _target(machine) else ""
+    """All pods on its node that it has been in have ended."""
     pods = [p for p in world.pods(key_of(machine)).values()
-            if _pod_node(p) == _at(machine)
-            and migration_uid(p) in ("", arrived)]
+            if _pod_node(p) == _at(machine) and world.was_entered(p)]
     return status(machine).get("phase") == "Running" and pods != [] and \
         all(status(p).get("phase") in FINAL for p in pods)
 
