@@ -27,6 +27,7 @@
 /* A command of one name. */
 struct asking {
 	struct verb verb;
+	const char *kind; /* "vm" or "vmi"; NULL: none was asked for */
 	const char *name;
 	/* restart, stop */
 	bool force;
@@ -76,11 +77,12 @@ run(struct question *q, struct asking *a, int argc, char **argv)
 	a->grace_s = NO_GRACE;
 	if (!command_parse(&opts, argc, argv, &first, &status))
 		return status;
+	a->kind = q->kinded ? argv[first] : NULL;
 	a->name = argv[first + (q->kinded ? 1 : 0)];
-	if (q->kinded && !str_equal(argv[first], "vm") &&
-	    !str_equal(argv[first], "vmi")) {
+	if (q->kinded && !str_equal(a->kind, "vm") &&
+	    !str_equal(a->kind, "vmi")) {
 		(void)err_set(&err, ERR_INVALID, "'%s' is neither vm nor vmi",
-			      argv[first]);
+			      a->kind);
 		return command_error(&err, COMMAND_USAGE);
 	}
 	status = 0;
@@ -223,8 +225,8 @@ ask_evacuate_cancel(struct asking *a, struct err *err)
 		return -1;
 	body = json_pack("{s:s}", "evacuationNodeName",
 			 js_str_at(vmi, "status.nodeName"));
-	if (verb_put(&a->verb, VMIS, a->name, "evacuate/cancel", body, err) ==
-	    -1)
+	if (verb_put(&a->verb, str_equal(a->kind, "vm") ? VMS : VMIS, a->name,
+		     "evacuate/cancel", body, err) == -1)
 		return -1;
 	(void)printf("VM %s/%s was canceled evacuation\n", a->verb.ns, a->name);
 	return 0;

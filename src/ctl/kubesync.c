@@ -13,7 +13,9 @@
 #include "base/str.h"
 #include "kube/config.h"
 #include "kube/obj.h"
+#include "meta/time.h"
 #include "meta/yaml.h"
+#include "tls/pki.h"
 #include "version.h"
 
 #define HTTP_UNAUTHORIZED 401
@@ -22,6 +24,7 @@
 #define HTTP_CONFLICT 409
 #define HTTP_UNAVAILABLE 503
 #define HTTP_TIMEOUT 504
+#define US_PER_S INT64_C(1000000)
 
 struct kubesync {
 	struct loop *loop;
@@ -29,6 +32,7 @@ struct kubesync {
 };
 
 struct waiting {
+	const struct kubesync *ks;
 	struct loop *loop;
 	json_t *answer;
 	struct err *err;
@@ -55,6 +59,23 @@ kind_of(int code)
 	}
 }
 
+int
+kubesync_blame(const struct kubesync *ks, struct err *err)
+{
+	const char *cert = kube_client_config(ks->client)->cert.text;
+	struct tls_pki_validity validity;
+	char text[TIME_TEXT_SIZE];
+	struct err ignored;
+
+	if (cert == NULL || tls_pki_read_validity(cert, strlen(cert), &validity,
+						  &ignored) == -1)
+		return -1;
+	if (validity.not_after * US_PER_S >= time_now_us())
+		return -1;
+	return err_prefix(err, "the client certificate has expired (%s)",
+			  time_text(validity.not_after * US_PER_S, text));
+}
+
 static void
 answered(const struct kube_result *result, void *arg)
 {
@@ -66,6 +87,8 @@ answered(const struct kube_result *result, void *arg)
 					    ? ERR_EXISTS
 					    : kind_of(result->status->code),
 				    "%s", result->status->message);
+		if (result->code == 0 || result->code == HTTP_UNAUTHORIZED)
+			(void)kubesync_blame(w->ks, w->err);
 	} else {
 		w->result = 0;
 		w->answer = json_incref(result->answer);
@@ -122,7 +145,7 @@ int
 kubesync_send(struct kubesync *ks, const struct kube_request *request,
 	      json_t **ret_answer, struct err *err)
 {
-	struct waiting w = { .loop = ks->loop, .err = err };
+	struct waiting w = { .ks = ks, .loop = ks->loop, .err = err };
 
 	(void)kube_send(ks->client, request, answered, &w);
 	loop_run(ks->loop);

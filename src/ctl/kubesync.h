@@ -29,6 +29,12 @@ struct loop *kubesync_loop(const struct kubesync *ks);
 struct kube_client *kubesync_client(const struct kubesync *ks);
 
 /*
+ * Where the server did not say why it does not know who asks: puts before the
+ * error that the client's certificate is out of date, if it is. Returns -1.
+ */
+int kubesync_blame(const struct kubesync *ks, struct err *err);
+
+/*
  * Sends and waits. *ret_answer (may be NULL) is a new reference, NULL when
  * there is no body. Failures are the server's message, with the kind that its
  * code means.

@@ -23,6 +23,7 @@ struct watched_one {
 };
 
 struct watched {
+	const struct kubesync *kube;
 	struct loop *loop;
 	struct watched_one all[WATCHED_KINDS_MAX];
 	size_t count;
@@ -124,6 +125,7 @@ watched_new(struct kubesync *ks, const struct watched_kind *kinds, size_t count,
 	struct watched *w = xmalloc0(sizeof(*w));
 
 	assert(count <= WATCHED_KINDS_MAX);
+	w->kube = ks;
 	w->loop = kubesync_loop(ks);
 	w->count = count;
 	w->changed = changed;
@@ -173,9 +175,10 @@ watched_wait(struct watched *w, struct err *err)
 	loop_timer_start(w->first, WATCHED_FIRST_MS * US_PER_MS);
 	loop_run(w->loop);
 	loop_timer_stop(w->first);
-	if (w->failure[0] != '\0')
-		return err_set(err, ERR_UNAVAILABLE, "%s", w->failure);
-	return 0;
+	if (w->failure[0] == '\0')
+		return 0;
+	(void)err_set(err, ERR_UNAVAILABLE, "%s", w->failure);
+	return kubesync_blame(w->kube, err);
 }
 
 json_t *

@@ -27,6 +27,21 @@ tls_pki_pem_done(struct tls_pki_pem *pem)
 	*pem = (struct tls_pki_pem){ 0 };
 }
 
+int
+tls_pki_read_validity(const char *pem, size_t len, struct tls_pki_validity *ret,
+		      struct err *err)
+{
+	AUTO(ossl_bio_free) BIO *bio = BIO_new_mem_buf(pem, (int)len);
+	AUTO(ossl_x509_free)
+	X509 *cert = PEM_read_bio_X509(bio, NULL, ossl_no_passphrase, NULL);
+
+	if (cert == NULL ||
+	    ossl_time(X509_get0_notBefore(cert), &ret->not_before) == -1 ||
+	    ossl_time(X509_get0_notAfter(cert), &ret->not_after) == -1)
+		return ossl_err(err, ERR_INVALID, "no certificate");
+	return 0;
+}
+
 struct tls_pki_validity
 tls_pki_days(unsigned days)
 {

@@ -33,6 +33,10 @@ struct tls_pki_validity {
 	int64_t not_after;
 };
 
+/* Of the first certificate in a text of PEM; ERR_INVALID when there is none. */
+int tls_pki_read_validity(const char *pem, size_t len,
+			  struct tls_pki_validity *ret, struct err *err);
+
 /* From an hour ago (clocks differ) until that many days from now. */
 struct tls_pki_validity tls_pki_days(unsigned days);
 

@@ -177,6 +177,30 @@ test_a_user_certificate_names_user_groups_and_hosts(void **state)
 	tls_pki_pem_done(&ca);
 }
 
+static void
+test_the_validity_can_be_read_again(void **state)
+{
+	const struct tls_pki_validity asked = { .not_before = 1735689600,
+						.not_after = 1735776000 };
+	struct tls_pki_pem ca = { 0 };
+	struct tls_pki_pem pem = { 0 };
+	struct tls_pki_node node = { .node = "n1", .validity = asked };
+	struct tls_pki_validity read = { 0 };
+	struct err err;
+
+	(void)state;
+	assert_int_equal(tls_pki_make_ca("ca", &asked, &ca, &err), 0);
+	assert_int_equal(tls_pki_make_node(&ca, &node, &pem, &err), 0);
+	assert_int_equal(
+		tls_pki_read_validity(pem.cert, pem.cert_len, &read, &err), 0);
+	assert_int_equal(read.not_before, asked.not_before);
+	assert_int_equal(read.not_after, asked.not_after);
+	assert_int_equal(tls_pki_read_validity("x", 1, &read, &err), -1);
+	assert_int_equal(err.kind, ERR_INVALID);
+	tls_pki_pem_done(&pem);
+	tls_pki_pem_done(&ca);
+}
+
 int
 main(void)
 {
@@ -186,6 +210,7 @@ main(void)
 		cmocka_unit_test(
 			test_a_user_certificate_names_user_groups_and_hosts),
 		cmocka_unit_test(test_a_use_can_be_left_out),
+		cmocka_unit_test(test_the_validity_can_be_read_again),
 		cmocka_unit_test(test_a_broken_ca_or_name_makes_nothing),
 	};
 
