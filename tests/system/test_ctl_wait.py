@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ferryctl migrate --wait: in a pipe and on a terminal, to every end."""
+
+import json
+import signal
+
+import pytest
+
+from ctls import PATIENCE, World
+from faults import Faults
+from kubeapi import wait_for
+from played_steps import state, status
+
+HALF = {"percent": 50, "bytesTotal": 2 << 30, "bytesProcessed": 1 << 30,
+        "bytesRemaining": 1 << 30, "rateBytesPerSecond": 100 << 20,
+        "dirtyRateBytesPerSecond": 8 << 20, "iteration": 2, "etaSeconds": 11}
+BAR = "Running [##########..........]  50%  ETA 11s, 100 MiB/s, " \
+      "dirties 8.0 MiB/s, pass 2, 1.0 GiB left, 1.0 GiB sent"
+
+
+@pytest.fixture(name="world", scope="module")
+def world_():
+    with World("wait-a", "wait-b") as made:
+        yield made
+
+
+@pytest.fixture(name="machine")
+def machine_(world, request):
+    """A machine of one test, whose transfers do not end by themselves."""
+    name = "vm" + str(abs(hash(request.node.name)) % 10 ** 8)
+    key = world.machine(name)
+    world.played.hold("arrive", key)
+    yield name
+    world.played.release("arrive", key)
+
+
+def wait_transfer(world, name):
+    """Until the source node sends."""
+    wait_for(f"the transfer of {name}", lambda: state(world.vmi(name)).get(
+        "startTimestamp") and world.migrations(name)[-1].get(
+            "status", {}).get("phase") == "Running", PATIENCE)
+
+
+def ended(popen):
+    out, err = popen.communicate(timeout=PATIENCE)
+    return popen.returncode, out, err
+
+
+def read_to(popen, part):
+    """The next line that has this in it."""
+    for line in iter(popen.stdout.readline, ""):
+        if part in line:
+            return line
+    raise AssertionError(f"ended without '{part}': {popen.stderr.read()}")
+
+
+def test_a_pipe_gets_a_line_for_each_change(world, machine):
+    popen = world.popen("migrate", machine, "--wait")
+    wait_transfer(world, machine)
+    world.progress(machine, **HALF)
+    read_to(popen, BAR)
+    world.played.release("arrive", f"default/{machine}")
+    code, out, err = ended(popen)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[-1] == "Succeeded"
+    assert "\033" not in out and "\r" not in out
+
+
+def test_the_first_line_is_that_of_virtctl(world, machine):
+    world.played.release("arrive", f"default/{machine}")
+    out = world.told("migrate", machine, "--wait", timeout=PATIENCE)
+    assert out.splitlines()[0] == f"VM {machine} was scheduled to migrate"
+    assert out.splitlines()[-1] == "Succeeded"
+
+
+def test_scripts_get_objects(world, machine):
+    popen = world.popen("migrate", machine, "--wait", "-o", "json")
+    wait_transfer(world, machine)
+    world.progress(machine, **HALF)
+    for line in iter(popen.stdout.readline, ""):
+        found = json.loads(line)
+        assert found["vmi"] == machine
+        if found.get("progress", {}).get("percent") == 50:
+            break
+    assert found["phase"] == "Running"
+    world.played.release("arrive", f"default/{machine}")
+    code, out, _ = ended(popen)
+    assert code == 0
+    assert json.loads(out.splitlines()[-1])["phase"] == "Succeeded"
+
+
+def test_a_terminal_gets_a_bar_in_one_line(world, machine):
+    with world.terminal(f"ferryctl migrate {machine} --wait") as terminal:
+        wait_transfer(world, machine)
+        world.progress(machine, **HALF)
+        terminal.wait(BAR)
+        world.progress(machine, **{**HALF, "percent": 75})
+        terminal.wait("[###############.....]  75%")
+        text = terminal.text()
+        assert "50%" not in text and text.count("Running") == 1, text
+        world.played.release("arrive", f"default/{machine}")
+        assert terminal.status() == 0
+        assert "\nSucceeded\n" in terminal.text()
+
+
+def test_a_narrow_terminal_is_not_wrapped(world, machine):
+    with world.terminal(f"ferryctl migrate {machine} --wait", columns=50,
+                        rows=8) as terminal:
+        wait_transfer(world, machine)
+        for percent in range(40, 60, 5):
+            world.progress(machine, **{**HALF, "percent": percent})
+            terminal.wait(f" {percent}%")
+        assert sum("Running" in line for line in terminal.shown()) == 1
+        assert BAR[:49].replace("#.", "##").replace("50%", "55%") in terminal.shown()
+        world.played.release("arrive", f"default/{machine}")
+        assert terminal.status() == 0
+
+
+def test_once_ctrl_c_leaves_it_alone(world, machine):
+    with world.terminal(f"ferryctl migrate {machine} --wait") as terminal:
+        wait_transfer(world, machine)
+        terminal.wait("Running")
+        terminal.press("C-c")
+        terminal.wait("goes on; Ctrl-C once more cancels it")
+        assert terminal.status() == 6
+    [migration] = world.migrations(machine)
+    assert status(migration)["phase"] == "Running"
+    assert "deletionTimestamp" not in migration["metadata"]
+
+
+def test_twice_ctrl_c_cancels(world, machine):
+    with world.terminal(f"ferryctl migrate {machine} --wait") as terminal:
+        wait_transfer(world, machine)
+        terminal.wait("Running")
+        terminal.press("C-c")
+        terminal.wait("goes on; Ctrl-C once more cancels it")
+        terminal.press("C-c")
+        terminal.wait("is being canceled")
+        assert terminal.status() == 4
+
+
+def test_a_pipe_can_be_interrupted_too(world, machine):
+    popen = world.popen("migrate", machine, "--wait")
+    read_to(popen, "Running")
+    popen.send_signal(signal.SIGINT)
+    code, _, err = ended(popen)
+    assert code == 6
+    assert err.count("\n") == 1 and "goes on" in err
+
+
+def test_a_cancel_of_somebody_else_is_told(world, machine):
+    popen = world.popen("migrate", machine, "--wait")
+    read_to(popen, "Running")
+    assert world.told("migrate-cancel", machine) == \
+        f"VM {machine} was scheduled to migrate-cancel\n"
+    code, _, err = ended(popen)
+    assert (code, err) == (4, "")
+
+
+def test_a_failure_is_told_with_its_reason(world, machine):
+    world.played.fail(f"default/{machine}", "out of luck")
+    done = world.run("migrate", machine, "--wait", timeout=PATIENCE)
+    assert done.returncode == 3, done.stdout
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("Failed: ") and "out of luck" in last
+
+
+def test_the_time_to_wait_is_limited(world, machine):
+    done = world.run("migrate", machine, "--wait", "--timeout", "1s",
+                     timeout=PATIENCE)
+    assert done.returncode == 5, done.stdout
+    assert done.stderr.endswith(
+        "goes on; the time to wait for it is up\n")
+    assert done.stderr.count("\n") == 1
+
+
+def test_why_it_waits_is_said(world, machine):
+    for node in world.nodes:
+        world.cluster.kubectl("cordon", node)
+    try:
+        popen = world.popen("migrate", machine, "--wait")
+        line = read_to(popen, "PodUnschedulable")
+        assert line.startswith("Scheduling, waiting: PodUnschedulable: "), line
+        popen.send_signal(signal.SIGINT)
+        ended(popen)
+    finally:
+        for node in world.nodes:
+            world.cluster.kubectl("uncordon", node)
+
+
+def test_a_server_that_is_away_meanwhile_is_waited_for(world, machine):
+    with Faults(world.cluster) as faults:
+        popen = world.popen("migrate", machine, "--wait",
+                            KUBECONFIG=faults.kubeconfig)
+        wait_transfer(world, machine)
+        world.progress(machine, **HALF)
+        read_to(popen, BAR)
+        faults.plague(1, 1.0, ("503",), lambda _: True)
+        faults.cut_watches()
+        line = read_to(popen, "Not up to date: cannot watch ")
+        assert line.endswith(f"; {BAR}\n"), line
+        faults.heal()
+        world.progress(machine, **{**HALF, "percent": 75})
+        assert "Not up to date" not in read_to(popen, " 75%")
+        world.played.release("arrive", f"default/{machine}")
+        code, out, err = ended(popen)
+        assert (code, err) == (0, "")
+        assert out.splitlines()[-1] == "Succeeded"
