@@ -133,9 +133,12 @@ class Snapshot:
         for key, machine in self.machines.items():
             pods = [p for p in self.pods if p["metadata"]["labels"].get(
                 "kubevirt.io/created-by") == machine["metadata"]["uid"]]
-            places = [p["spec"].get("nodeName") for p in pods]
+            places = [p["spec"].get("nodeName") for p in pods
+                      if phase_of(p) not in FINAL]
+            # In a pod that has ended it has ended, and says so soon.
             if status(machine).get("phase") == "Running" and \
-                    places != [status(machine).get("nodeName")]:
+                    (places != [status(machine).get("nodeName")]
+                     or len(pods) != 1):
                 found.append(f"{key} is on {status(machine).get('nodeName')}, "
                              f"its pods are {list(map(describe, pods))}")
             if len([m for m in self.migrations if is_final(m)
