@@ -77,31 +77,22 @@ decide_failure(const struct facts *f, struct decision *d, const char *code,
 		      state->uid, text);
 }
 
-/* libvirt here still says goodbye to its peer, through the proxy. */
-static bool
-is_leaving(const struct facts *f)
+void
+decide_stop(const struct facts *f, struct decision *d, enum step step)
 {
-	const struct launch_record *r =
-		f->status == NULL ? NULL : f->status->migration;
-
-	return r != NULL && r->role == LAUNCH_SOURCE && !r->completed &&
-	       f->vmi != NULL && f->vmi->migration != NULL &&
-	       str_equal(f->vmi->migration->uid, r->uid) &&
-	       !f->vmi->migration->failed;
+	d->step = step;
+	d->finish = f->vmi != NULL && f->vmi->migration != NULL &&
+		    !f->vmi->migration->failed;
 }
 
 /* The way of the listeners that nobody needs. */
 static bool
 rest_listeners(const struct facts *f, struct decision *d)
 {
-	if (f->source.uid[0] != '\0' && is_leaving(f)) {
-		decision_again(d, f->now_us + DECIDE_RETRY_US);
-		return true;
-	}
 	if (f->target.uid[0] != '\0')
-		d->step = STEP_STOP_TARGET;
+		decide_stop(f, d, STEP_STOP_TARGET);
 	else if (f->source.uid[0] != '\0')
-		d->step = STEP_STOP_SOURCE;
+		decide_stop(f, d, STEP_STOP_SOURCE);
 	return d->step != STEP_NONE;
 }
 

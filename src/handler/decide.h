@@ -54,6 +54,13 @@ bool decide_owner(const struct facts *f, struct decision *d);
 #define MEMBER_PHASE "/status/phase"
 #define MEMBER_CONDITIONS "/status/conditions"
 
+/*
+ * Stops a listener. After a migration that did not fail the libvirts of both
+ * nodes still say goodbye to each other through it: to cut that would make the
+ * source believe that the machine has not arrived, and run it on.
+ */
+void decide_stop(const struct facts *f, struct decision *d, enum step step);
+
 /* States a condition of the machine, or that it is not to be there (status is
  * NULL), together with all that were stated before in this decision. */
 struct condition;

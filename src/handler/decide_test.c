@@ -287,6 +287,7 @@ test_a_target_takes_finalizes_completes_and_tidies_up(void **state)
 	json_decref(s.machine);
 	s.machine = json_deep_copy(s.after);
 	scene_expect(&s, "target-over", STEP_STOP_TARGET);
+	assert_true(s.decision.finish);
 	s.node.facts.target.uid = "";
 	scene_expect(&s, "target-over", STEP_NONE);
 	assert_null(obj_label(s.after, LABEL_MIGRATION_TARGET_NODE));
@@ -308,6 +309,7 @@ test_a_failed_target_is_told_to_go(void **state)
 	testnode_record(&s.node, LAUNCH_TARGET);
 	s.node.facts.target.uid = TEST_UID;
 	scene_expect(&s, "target-over", STEP_STOP_TARGET);
+	assert_false(s.decision.finish);
 	s.node.facts.target.uid = "";
 	scene_expect(&s, "target-over", STEP_CLEANUP);
 	s.node.facts.link = LINK_NONE;
@@ -586,21 +588,75 @@ test_what_has_begun_is_not_failed_for_another_version(void **state)
 	}
 }
 
+/* To cut it would make the source run the machine on. */
 static void
-test_libvirt_says_goodbye_before_its_stream_is_cut(void **state)
+test_libvirt_can_say_goodbye_to_its_peer(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	(void)begin_transfer(&s);
+	/* The target was faster; it has taken the machine, and then says so. */
+	testfacts_set(s.machine, "status", "nodeName", json_string("b"));
+	scene_expect(&s, "rest-listeners", STEP_STOP_SOURCE);
+	assert_true(s.decision.finish);
+	set_state(&s, "completed", json_true());
+	scene_expect(&s, "rest-listeners", STEP_STOP_SOURCE);
+	assert_true(s.decision.finish);
+	scene_end(&s);
+}
+
+static void
+test_what_was_not_confirmed_waits_for_the_target(void **state)
 {
 	struct launch_record *record;
 	struct scene s;
 
 	(void)state;
 	record = begin_transfer(&s);
-	/* The target was faster. */
-	testfacts_set(s.machine, "status", "nodeName", json_string("b"));
+	record->reason = LAUNCH_REASON_UNCONFIRMED;
+	record->end_us = TEST_NOW;
+	s.node.status.state = LAUNCH_PAUSED;
+	scene_expect(&s, "source-unconfirmed", STEP_NONE);
+	assert_non_null(js_at(s.after, STATE "endTimestamp"));
+	assert_false(js_bool_at(s.after, STATE "failed", false));
+	/* An abort does not make it known. */
+	set_state(&s, "abortRequested", json_true());
+	scene_expect(&s, "source-unconfirmed", STEP_NONE);
+	/* The target has given it up. */
+	set_state(&s, "failed", json_true());
 	set_state(&s, "completed", json_true());
-	scene_expect(&s, "rest-listeners", STEP_NONE);
-	assert_int_equal(s.decision.again_us, TEST_NOW + DECIDE_RETRY_US);
-	record->completed = true;
-	scene_expect(&s, "rest-listeners", STEP_STOP_SOURCE);
+	scene_expect(&s, "source-over", STEP_STOP_SOURCE);
+	s.node.facts.source.uid = "";
+	scene_expect(&s, "source-past", STEP_CANCEL);
+	/* What has run on there must not run on from here. */
+	set_state(&s, "targetNodeDomainReadyTimestamp",
+		  json_string("2023-11-14T22:13:19Z"));
+	scene_expect(&s, "source-past", STEP_KILL);
+	scene_end(&s);
+}
+
+/* Where the source does not know it is the target who says that it failed, and
+ * nothing is to be waited for. */
+static void
+test_a_target_that_lost_it_says_so_when_the_source_waits(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "b", "Running", true);
+	set_state(&s, "startTimestamp", json_string("2023-11-14T22:13:00Z"));
+	record = testnode_record(&s.node, LAUNCH_TARGET);
+	record->completed = record->failed = true;
+	record->reason = LAUNCH_REASON_NEVER_ARRIVED;
+	record->end_us = TEST_NOW;
+	s.node.facts.target.uid = TEST_UID;
+	scene_expect(&s, "target-fails", STEP_NONE);
+	assert_null(js_at(s.after, STATE "failed"));
+	set_state(&s, "endTimestamp", json_string("2023-11-14T22:13:19Z"));
+	scene_expect(&s, "target-fails", STEP_NONE);
+	assert_true(js_bool_at(s.after, STATE "failed", false));
 	scene_end(&s);
 }
 
@@ -728,8 +784,11 @@ main(void)
 			test_a_connection_that_breaks_is_explained_by_the_proxy),
 		cmocka_unit_test(
 			test_sockets_of_a_killed_proxy_are_removed_once),
+		cmocka_unit_test(test_libvirt_can_say_goodbye_to_its_peer),
 		cmocka_unit_test(
-			test_libvirt_says_goodbye_before_its_stream_is_cut),
+			test_what_was_not_confirmed_waits_for_the_target),
+		cmocka_unit_test(
+			test_a_target_that_lost_it_says_so_when_the_source_waits),
 		cmocka_unit_test(
 			test_a_domain_is_killed_only_when_nobody_can_want_it),
 	};

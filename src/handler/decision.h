@@ -36,7 +36,7 @@ enum step {
 	STEP_CANCEL,
 	STEP_RECOVER, /* launcher: take a broken post-copy up again */
 	STEP_FINALIZE,
-	STEP_STOP_SOURCE, /* ferry-proxy: cuts what still flows */
+	STEP_STOP_SOURCE, /* ferry-proxy: no more; see `finish` */
 	STEP_STOP_TARGET,
 	STEP_CLEANUP, /* launcher: the machine does not come */
 	STEP_BLAME,   /* ferry-proxy: why did it break */
@@ -60,6 +60,7 @@ struct decision {
 	const char *rule; /* the row that decided, for logs and tests */
 	struct wishes wishes;
 	enum step step;
+	bool finish; /* stop: what flows may go on to its end; else it is cut */
 	uint64_t grace_s;
 	struct decision_event events[DECISION_EVENTS_MAX];
 	size_t event_count;

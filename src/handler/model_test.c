@@ -51,7 +51,8 @@ static unsigned long long seed;
 static unsigned run;
 
 /* How often what is worth playing was played. */
-static unsigned arrived, failed, canceled, post_copies, conflicts;
+static unsigned arrived, failed, canceled, post_copies, unconfirmed;
+static unsigned conflicts;
 
 #define CHECK(what)                                         \
 	do {                                                \
@@ -89,6 +90,16 @@ runs_on(int i)
 
 	return is_alive(i) &&
 	       (state == LAUNCH_RUNNING || state == LAUNCH_PAUSED);
+}
+
+/* The source has handed it over and does not know whether it has arrived. */
+static bool
+is_held(void)
+{
+	const struct launch_record *from = record_of(A, LAUNCH_SOURCE);
+
+	return is_alive(A) && from != NULL && !from->completed &&
+	       from->reason == LAUNCH_REASON_UNCONFIRMED;
 }
 
 static bool
@@ -170,7 +181,7 @@ transfer_breaks(enum launch_reason reason)
 	struct launch_record *from = record_of(A, LAUNCH_SOURCE);
 	struct launch_record *to = record_of(B, LAUNCH_TARGET);
 
-	if (is_alive(A) && from != NULL && !from->completed) {
+	if (is_alive(A) && from != NULL && !from->completed && !is_held()) {
 		end_record(from, reason);
 		set_domain(A, LAUNCH_RUNNING, LAUNCH_CAUSE_OTHER);
 	}
@@ -210,6 +221,25 @@ guest_arrives(struct launch_record *from, struct launch_record *to)
 	set_domain(B, LAUNCH_RUNNING, LAUNCH_CAUSE_MIGRATED);
 }
 
+/* The target's word is lost: it has the machine, or not. */
+static void
+answer_is_lost(struct launch_record *from, struct launch_record *to)
+{
+	unconfirmed++;
+	if (dice(2) == 0) {
+		guest_arrives(from, to);
+	} else {
+		end_record(to, LAUNCH_REASON_NEVER_ARRIVED);
+		set_domain(B, LAUNCH_NO_DOMAIN, LAUNCH_CAUSE_NONE);
+	}
+	from->completed = from->failed = false;
+	from->reason = LAUNCH_REASON_UNCONFIRMED;
+	from->abort = LAUNCH_ABORT_NONE;
+	from->cut_streams = false;
+	from->end_us = now_us;
+	set_domain(A, LAUNCH_PAUSED, LAUNCH_CAUSE_USER);
+}
+
 /* libvirt at work, one step. */
 static void
 transfer(void)
@@ -222,7 +252,7 @@ transfer(void)
 	if (from == NULL || from->completed || !is_alive(A))
 		return;
 	post = from->mode == LAUNCH_POST_COPY;
-	if (from->reason == LAUNCH_REASON_POST_COPY_FAILED)
+	if (from->reason == LAUNCH_REASON_POST_COPY_FAILED || is_held())
 		return;
 	if (!way || to == NULL || !is_alive(B)) {
 		if (post)
@@ -243,6 +273,8 @@ transfer(void)
 		to->domain_ready_us = now_us;
 		set_domain(A, LAUNCH_PAUSED, LAUNCH_CAUSE_POST_COPY);
 		set_domain(B, LAUNCH_RUNNING, LAUNCH_CAUSE_POST_COPY);
+	} else if (!post && dice(3) == 0) {
+		answer_is_lost(from, to);
 	} else {
 		guest_arrives(from, to);
 	}
@@ -291,6 +323,14 @@ cancel(struct place *p)
 
 	if (r == NULL || r->completed || r->role != LAUNCH_SOURCE)
 		return;
+	if (is_held()) {
+		/* Only what has not arrived is taken back. */
+		CHECK(!runs_on(B));
+		r->abort = LAUNCH_ABORTING;
+		end_record(r, LAUNCH_REASON_CONNECTION_LOST);
+		set_domain(A, LAUNCH_RUNNING, LAUNCH_CAUSE_USER);
+		return;
+	}
 	r->abort = r->mode == LAUNCH_POST_COPY ? LAUNCH_ABORT_FAILED
 					       : LAUNCH_ABORTING;
 }
@@ -356,6 +396,11 @@ do_step(int i, enum step step)
 		CHECK(!runs_on(i));
 		if (p->node.status.state == LAUNCH_NO_DOMAIN)
 			pod_ends(i);
+		break;
+	case STEP_KILL:
+		/* What has run on elsewhere must not run from here. */
+		CHECK(is_held() && lost);
+		pod_ends(i);
 		break;
 	default:
 		/* Nobody has asked for an end of the machine. */
@@ -454,7 +499,7 @@ control(void)
 			lost = true;
 		launcher_dies(B);
 	} else if (!state_bool("failed") && is_alive(A)) {
-		CHECK(!runs_on(A));
+		CHECK(!runs_on(A) || is_held());
 		pod_ends(A);
 	}
 }
@@ -566,7 +611,7 @@ is_all_done(void)
 		if (places[i].listens[0] || places[i].listens[1])
 			return false;
 	}
-	return is_over() && !has_label();
+	return is_over() && !has_label() && !is_held();
 }
 
 /* Left alone, everything comes to its end. */
@@ -597,7 +642,8 @@ check_end(void)
 	CHECK(!has_label());
 	for (int i = 0; i < NODES; i++)
 		CHECK(!places[i].listens[0] && !places[i].listens[1]);
-	CHECK(lost || runs_on(home ? A : B));
+	CHECK(!is_held());
+	CHECK(lost || places[home ? A : B].node.status.state == LAUNCH_RUNNING);
 	CHECK(lost || home == state_bool("failed"));
 	arrived += !state_bool("failed");
 	failed += state_bool("failed");
@@ -619,11 +665,13 @@ test_whatever_happens_the_machine_is_kept_and_its_migration_ends(void **state)
 	json_decref(live);
 	live = NULL;
 	print_message("%u arrived, %u failed, %u canceled, %u in post-copy, "
-		      "%u conflicts\n",
-		      arrived, failed, canceled, post_copies, conflicts);
+		      "%u unconfirmed, %u conflicts\n",
+		      arrived, failed, canceled, post_copies, unconfirmed,
+		      conflicts);
 	/* It was worth it. */
 	assert_true(arrived > RUNS / 10 && failed > RUNS / 10);
-	assert_true(canceled > 0 && post_copies > 0 && conflicts > 0);
+	assert_true(canceled > 0 && post_copies > 0 && conflicts > 0 &&
+		    unconfirmed > 0);
 }
 
 int

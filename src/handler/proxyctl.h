@@ -76,8 +76,13 @@ int proxyctl_start(struct proxyctl *ctl, const struct proxyctl_start *start,
  * NULL when nothing did. */
 int proxyctl_blame(struct proxyctl *ctl, enum proxy_side side, const char *key,
 		   proxyctl_done_fn *fn, void *arg, struct err *err);
-/* A listener that is not there is stopped. */
+/* Cuts its streams. A listener that is not there is stopped. */
 int proxyctl_stop(struct proxyctl *ctl, enum proxy_side side, const char *key,
 		  proxyctl_done_fn *fn, void *arg, struct err *err);
+/* The same, and lets its streams go on to their end. ERR_INVALID from a
+ * ferry-proxy that cannot. */
+int proxyctl_release(struct proxyctl *ctl, enum proxy_side side,
+		     const char *key, proxyctl_done_fn *fn, void *arg,
+		     struct err *err);
 
 #endif

@@ -19,18 +19,19 @@ state_of(const struct facts *f)
 static bool
 source_over(const struct facts *f, struct decision *d)
 {
-	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
-
 	if (!facts_is_over(f) || f->source.uid[0] == '\0')
 		return false;
-	/* libvirt still says goodbye to its peer. */
-	if (!state_of(f)->failed && r != NULL && !r->completed) {
-		decision_again(d, f->now_us + DECIDE_RETRY_US);
-		return true;
-	}
-	/* A launcher that has not heard of it yet gives up at once. */
-	d->step = STEP_STOP_SOURCE;
+	/* After a failure: a launcher that has not heard of it yet gives up at
+	 * once. */
+	decide_stop(f, d, STEP_STOP_SOURCE);
 	return true;
+}
+
+static bool
+is_unconfirmed(const struct launch_record *r)
+{
+	return r != NULL && !r->completed &&
+	       r->reason == LAUNCH_REASON_UNCONFIRMED;
 }
 
 static bool
@@ -40,8 +41,13 @@ source_past(const struct facts *f, struct decision *d)
 
 	if (!facts_is_over(f))
 		return false;
-	/* A failure that the controller wrote: the launcher goes on until it
-	 * is told. */
+	/* It has run on there, and its disks with it. */
+	if (is_unconfirmed(r) && state_of(f)->domain_ready_us != 0) {
+		d->step = STEP_KILL;
+		return true;
+	}
+	/* A failure that the controller or the target wrote: the launcher goes
+	 * on until it is told, or waits to be told that the machine is its. */
 	if (r != NULL && !r->completed && r->abort == LAUNCH_ABORT_NONE) {
 		d->step = STEP_CANCEL;
 		return true;
@@ -221,6 +227,23 @@ source_recovers(const struct facts *f, struct decision *d)
 	return true;
 }
 
+/*
+ * The machine was handed over, and the target's word that it runs was lost on
+ * the way: it may run there. Here it stands until the target has said so, or
+ * has given it up, upon which it is taken back (source-past).
+ */
+static bool
+source_unconfirmed(const struct facts *f, struct decision *d)
+{
+	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
+
+	if (!is_unconfirmed(r))
+		return false;
+	mirror(r, d);
+	tell_left(f, d, r->end_us);
+	return true;
+}
+
 /* libvirt sees a local socket that was closed. Why is known to ferry-proxy. */
 static bool
 source_blames(const struct facts *f, struct decision *d)
@@ -322,6 +345,7 @@ static const struct decide_rule source_rules[] = {
 	{ "source-claims", source_claims },
 	{ "source-begins", source_begins },
 	{ "source-recovers", source_recovers },
+	{ "source-unconfirmed", source_unconfirmed },
 	{ "source-blames", source_blames },
 	{ "source-fails", source_fails },
 	{ "source-aborts", source_aborts },

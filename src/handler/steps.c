@@ -412,45 +412,40 @@ step_listen_source(struct machine *m)
 		machine_step_done(m, &err);
 }
 
+static enum proxy_side
+stopped_side(const struct machine *m)
+{
+	return m->decision.step == STEP_STOP_SOURCE ? PROXY_SOURCE
+						    : PROXY_TARGET;
+}
+
+static void stop_listener(struct machine *m);
+
 static void
-source_stopped(void *arg, const json_t *result, const struct err *err)
+stopped(void *arg, const json_t *result, const struct err *err)
 {
 	struct machine *m = arg;
 
 	(void)result;
+	/* A ferry-proxy of an earlier version can only cut. */
+	if (err != NULL && err->kind == ERR_INVALID && m->decision.finish) {
+		m->decision.finish = false;
+		stop_listener(m);
+		return;
+	}
 	if (err == NULL)
-		remember_listener(m, PROXY_SOURCE, "");
+		remember_listener(m, stopped_side(m), "");
 	machine_step_done(m, err);
 }
 
 static void
-target_stopped(void *arg, const json_t *result, const struct err *err)
-{
-	struct machine *m = arg;
-
-	(void)result;
-	if (err == NULL)
-		remember_listener(m, PROXY_TARGET, "");
-	machine_step_done(m, err);
-}
-
-static void
-step_stop_source(struct machine *m)
+stop_listener(struct machine *m)
 {
 	struct err err;
 
-	if (proxyctl_stop(handler_proxy(m->handler), PROXY_SOURCE, m->uid,
-			  source_stopped, m, &err) == -1)
-		machine_step_done(m, &err);
-}
-
-static void
-step_stop_target(struct machine *m)
-{
-	struct err err;
-
-	if (proxyctl_stop(handler_proxy(m->handler), PROXY_TARGET, m->uid,
-			  target_stopped, m, &err) == -1)
+	if ((m->decision.finish ? proxyctl_release : proxyctl_stop)(
+		    handler_proxy(m->handler), stopped_side(m), m->uid, stopped,
+		    m, &err) == -1)
 		machine_step_done(m, &err);
 }
 
@@ -552,8 +547,8 @@ machine_step(struct machine *m)
 		[STEP_CANCEL] = step_cancel,
 		[STEP_RECOVER] = step_recover,
 		[STEP_FINALIZE] = step_finalize,
-		[STEP_STOP_SOURCE] = step_stop_source,
-		[STEP_STOP_TARGET] = step_stop_target,
+		[STEP_STOP_SOURCE] = stop_listener,
+		[STEP_STOP_TARGET] = stop_listener,
 		[STEP_CLEANUP] = step_cleanup,
 		[STEP_BLAME] = step_blame,
 		[STEP_SWEEP] = step_sweep,

@@ -37,7 +37,7 @@ target_over(const struct facts *f, struct decision *d)
 	if (!facts_is_over(f))
 		return false;
 	if (f->target.uid[0] != '\0') {
-		d->step = STEP_STOP_TARGET;
+		decide_stop(f, d, STEP_STOP_TARGET);
 		return true;
 	}
 	if (state_of(f)->failed && f->link == LINK_READY &&
@@ -196,7 +196,7 @@ target_tells(const struct facts *f, struct decision *d)
 }
 
 /* A source that still has the machine says itself why it failed; this is for
- * when it does not. */
+ * when it does not, or does not know. */
 static bool
 target_fails(const struct facts *f, struct decision *d)
 {
@@ -204,7 +204,8 @@ target_fails(const struct facts *f, struct decision *d)
 
 	if (!r->completed || !r->failed)
 		return false;
-	if (f->now_us < r->end_us + DECIDE_BLAME_US) {
+	if (state_of(f)->end_us == 0 &&
+	    f->now_us < r->end_us + DECIDE_BLAME_US) {
 		decision_again(d, r->end_us + DECIDE_BLAME_US);
 		return true;
 	}

@@ -151,6 +151,60 @@ look_work(struct virtworker *worker, void *arg)
 	(void)virt_conn_versions(conn, job->libvirt, job->qemu, &err);
 }
 
+/* What a migration of which nobody knows the end wants of its domain. */
+struct hold_job {
+	struct launcher *launcher;
+	enum outcome_wish wish;
+	int rc;
+};
+
+static void
+hold_work(struct virtworker *worker, void *arg)
+{
+	struct hold_job *job = arg;
+	const char *domain = job->launcher->domain;
+	struct virt_conn *conn;
+	struct err err;
+
+	job->rc = virtworker_conn(worker, &conn, &err);
+	if (job->rc == 0)
+		job->rc = job->wish == OUTCOME_RESUME
+				  ? virt_domain_resume(conn, domain, &err)
+				  : virt_domain_pause(conn, domain, &err);
+	if (job->rc == -1)
+		log_error(NULL, "trying again: %s", err.text);
+}
+
+static void
+hold_done(void *arg)
+{
+	struct hold_job *job = arg;
+	struct launcher *launcher = job->launcher;
+
+	launcher->holding = false;
+	if (job->rc == 0 && job->wish == OUTCOME_RESUME) {
+		source_returned(launcher->source);
+		launcher_touch(launcher);
+		launcher_look(launcher);
+	}
+	free(job);
+}
+
+/* Again with each look, until it is so. */
+static void
+hold(struct launcher *launcher, enum outcome_wish wish)
+{
+	struct hold_job *job;
+
+	if (wish == OUTCOME_NOTHING || launcher->holding)
+		return;
+	launcher->holding = true;
+	job = xmalloc0(sizeof(*job));
+	job->launcher = launcher;
+	job->wish = wish;
+	virtworker_do(launcher->actor, hold_work, hold_done, job);
+}
+
 /* A migration that came in, or went out, by what is seen. */
 static bool
 follow(struct launcher *launcher)
@@ -163,8 +217,9 @@ follow(struct launcher *launcher)
 		if (launcher->target.domain_ready_us != 0)
 			launcher->life.started = true;
 	}
-	if (launcher->source != NULL)
-		source_follow(launcher->source, &launcher->look);
+	if (launcher->source != NULL && launcher->libvirt_up)
+		hold(launcher,
+		     source_follow(launcher->source, &launcher->look));
 	return changed;
 }
 
@@ -370,13 +425,17 @@ press(void *arg)
 void
 launcher_stop(struct launcher *launcher, uint64_t grace_s)
 {
-	uint64_t kill_ms = loop_now_ms() + grace_s * MS_PER_S;
+	uint64_t kill_ms;
 
 	if (!launcher->life.started && !launcher->busy &&
 	    launcher->look.state == VIRT_ABSENT) {
 		launcher_end(launcher, 0);
 		return;
 	}
+	/* It runs elsewhere: what is here hears no button. */
+	if (source_holds(launcher->source))
+		grace_s = 0;
+	kill_ms = loop_now_ms() + grace_s * MS_PER_S;
 	/* The earlier end counts; asking again presses again. */
 	if (launcher->kill_ms == 0 || kill_ms < launcher->kill_ms)
 		launcher->kill_ms = kill_ms;

@@ -72,6 +72,7 @@ struct launcher {
 	_Atomic pid_t qemu_pid; /* for when libvirtd cannot be asked; 0 */
 
 	bool busy;    /* the actor makes a machine */
+	bool holding; /* the actor stops it, or lets it run again */
 	bool looking; /* a look is on its way */
 	bool look_again;
 	bool console;

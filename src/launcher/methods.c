@@ -302,6 +302,10 @@ launcher_pause(struct launcher *launcher, bool pause,
 
 	if (!launcher->life.started || launcher->ending)
 		return err_set(err, ERR_CONFLICT, "there is no machine");
+	if (source_holds(launcher->source))
+		return err_set(err, ERR_CONFLICT,
+			       "the machine may run on the target of its "
+			       "migration: it stands here until that is known");
 	job = job_new(launcher, pending);
 	job->pause = pause;
 	virtworker_do(launcher->actor, pause_work, pause_done, job);
@@ -407,9 +411,14 @@ depart(struct launcher *launcher, const struct departure *d)
 	int64_t completion_s = units_completion_timeout_s(
 		config->completion_timeout_per_gib, d->bytes);
 	struct source_config source = {
+		.uid = d->request->migration_uid,
+		.changed = source_changed,
+		.ctx = launcher,
+	};
+
+	source.flight = (struct flight_config){
 		.loop = launcher->loop,
 		.uri = launcher->uri,
-		.uid = d->request->migration_uid,
 		.migration = {
 			.domain = launcher->domain,
 			.control_uri = control_uri,
@@ -433,10 +442,8 @@ depart(struct launcher *launcher, const struct departure *d)
 			.disruption = config->allow_workload_disruption,
 		},
 		.max_downtime_ms = max_downtime_ms(config),
-		.changed = source_changed,
-		.ctx = launcher,
+		.abort_grace_ms = SOURCE_ABORT_GRACE_MS,
 	};
-
 	source_free(launcher->source);
 	launcher->source = source_start(&source);
 }
@@ -511,8 +518,10 @@ launcher_cancel(struct launcher *launcher, const char *uid, struct err *err)
 	struct launch_record *target = &launcher->target;
 
 	if (launcher->source != NULL &&
-	    str_equal(source_record(launcher->source)->uid, uid))
+	    str_equal(source_record(launcher->source)->uid, uid)) {
+		launcher_look(launcher);
 		return source_abort(launcher->source, err);
+	}
 	if (check_uid(target->uid != NULL ? target : NULL, uid, err) == -1)
 		return -1;
 	if (target->completed)

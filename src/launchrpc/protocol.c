@@ -93,6 +93,7 @@ static const char *const reasons[] = {
 	[LAUNCH_REASON_TARGET_LOST] = "TargetLost",
 	[LAUNCH_REASON_POST_COPY_UNSUPPORTED] = "PostCopyUnsupported",
 	[LAUNCH_REASON_POST_COPY_FAILED] = "PostCopyFailed",
+	[LAUNCH_REASON_UNCONFIRMED] = "Unconfirmed",
 	[LAUNCH_REASON_MACHINE_ENDED] = "MachineEnded",
 	[LAUNCH_REASON_LIBVIRT_LOST] = "LibvirtLost",
 	[LAUNCH_REASON_NEVER_ARRIVED] = "NeverArrived",

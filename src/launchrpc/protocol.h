@@ -119,6 +119,7 @@ enum launch_reason {
 	LAUNCH_REASON_TARGET_LOST,     /* QEMU there ended */
 	LAUNCH_REASON_POST_COPY_UNSUPPORTED,
 	LAUNCH_REASON_POST_COPY_FAILED, /* broke after the guest moved */
+	LAUNCH_REASON_UNCONFIRMED,      /* the target may run it */
 	LAUNCH_REASON_MACHINE_ENDED,    /* here, meanwhile */
 	LAUNCH_REASON_LIBVIRT_LOST,     /* libvirtd here ended meanwhile */
 	LAUNCH_REASON_NEVER_ARRIVED,    /* target: gone before it ran */

@@ -55,12 +55,14 @@ static int
 stop(struct control *control, enum side side, const json_t *params,
      json_t **ret_result, struct err *err)
 {
-	static const char *const members[] = { "key", NULL };
+	static const char *const members[] = { "key", "finish", NULL };
+	bool finish = false;
 	const char *key;
 
 	if (js_only(params, members, err) == -1 ||
 	    js_get_str(params, "key", &key, err) == -1 ||
-	    proxy_stop(control->proxy, side, key, err) == -1)
+	    js_opt_bool(params, "finish", &finish, err) == -1 ||
+	    proxy_stop(control->proxy, side, key, !finish, err) == -1)
 		return -1;
 	*ret_result = json_object();
 	return 0;

@@ -107,7 +107,7 @@ listener_new(struct proxy *proxy, struct spec *spec,
 	listener->limit = limit_new(listener->spec.bandwidth);
 
 	if (sides[listener->spec.side].open(listener, err) == -1) {
-		listener_free(listener);
+		listener_free(listener, true);
 		return -1;
 	}
 	for (size_t i = 0; i < listener->n_ports; i++) {
@@ -144,7 +144,7 @@ close_port(struct port *port)
 }
 
 void
-listener_free(struct listener *listener)
+listener_free(struct listener *listener, bool cut)
 {
 	struct failure stopped;
 	struct stream *stream;
@@ -155,9 +155,9 @@ listener_free(struct listener *listener)
 	while (!TAILQ_EMPTY(&listener->conns))
 		conn_free(TAILQ_FIRST(&listener->conns));
 	while ((stream = TAILQ_FIRST(&listener->streams)) != NULL) {
-		TAILQ_REMOVE(&listener->streams, stream, entry);
-		stream->listener = NULL;
-		stream_abort(stream, &stopped);
+		stream_release(stream);
+		if (cut)
+			stream_abort(stream, &stopped);
 	}
 	limit_unref(listener->limit);
 	spec_done(&listener->spec);

@@ -91,8 +91,9 @@ struct listener {
 int listener_new(struct proxy *proxy, struct spec *spec,
 		 struct listener **ret_listener, struct err *err);
 
-/* Sockets and files are gone when it returns; streams end a little later. */
-void listener_free(struct listener *listener);
+/* Sockets and files are gone when it returns. Streams are cut, which takes a
+ * little longer; or may go on to their end. */
+void listener_free(struct listener *listener, bool cut);
 
 void listener_set_bandwidth(struct listener *listener, uint64_t rate);
 

@@ -15,6 +15,7 @@ proxy_init(struct proxy *proxy, struct loop *loop)
 {
 	*proxy = (struct proxy){ .loop = loop, .started_ms = loop_now_ms() };
 	TAILQ_INIT(&proxy->listeners);
+	TAILQ_INIT(&proxy->loose);
 }
 
 struct listener *
@@ -32,11 +33,11 @@ proxy_find(const struct proxy *proxy, enum side side, const char *key)
 }
 
 static void
-drop(struct proxy *proxy, struct listener *listener)
+drop(struct proxy *proxy, struct listener *listener, bool cut)
 {
 	TAILQ_REMOVE(&proxy->listeners, listener, entry);
 	proxy->n_listeners--;
-	listener_free(listener);
+	listener_free(listener, cut);
 }
 
 static int
@@ -86,7 +87,7 @@ proxy_start(struct proxy *proxy, struct spec *spec,
 	}
 	if (old) {
 		log_listener(old, "is replaced: its arguments changed");
-		drop(proxy, old);
+		drop(proxy, old, true);
 	}
 	if (listener_new(proxy, spec, &listener, err) == -1)
 		return -1;
@@ -98,7 +99,7 @@ proxy_start(struct proxy *proxy, struct spec *spec,
 }
 
 int
-proxy_stop(struct proxy *proxy, enum side side, const char *key,
+proxy_stop(struct proxy *proxy, enum side side, const char *key, bool cut,
 	   struct err *err)
 {
 	struct listener *listener = proxy_find(proxy, side, key);
@@ -106,8 +107,8 @@ proxy_stop(struct proxy *proxy, enum side side, const char *key,
 	if (listener == NULL)
 		return err_set(err, ERR_NOT_FOUND, "no %s listener '%s'",
 			       side_name(side), key);
-	log_listener(listener, "stopped");
-	drop(proxy, listener);
+	log_listener(listener, cut ? "stopped" : "released");
+	drop(proxy, listener, cut);
 	proxy_check_idle(proxy);
 	return 0;
 }
@@ -122,9 +123,15 @@ proxy_drain(struct proxy *proxy)
 void
 proxy_end(struct proxy *proxy)
 {
+	struct failure ending;
+	struct stream *stream;
+
 	proxy->draining = true;
 	while (!TAILQ_EMPTY(&proxy->listeners))
-		drop(proxy, TAILQ_FIRST(&proxy->listeners));
+		drop(proxy, TAILQ_FIRST(&proxy->listeners), true);
+	failure_set(&ending, REASON_STOPPED, "the daemon ends");
+	TAILQ_FOREACH(stream, &proxy->loose, entry)
+	stream_abort(stream, &ending);
 	proxy_check_idle(proxy);
 }
 

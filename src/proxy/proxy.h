@@ -23,6 +23,7 @@
 #include "proxy/counters.h"
 #include "proxy/reason.h"
 #include "proxy/spec.h"
+#include "proxy/stream.h"
 #include "tls/session.h"
 
 struct creds;
@@ -61,7 +62,8 @@ struct proxy {
 	struct proxy_options options;
 	struct listener_list listeners;
 	size_t n_listeners;
-	size_t n_streams; /* running, of listeners that are gone too */
+	struct stream_list loose; /* their listeners are gone */
+	size_t n_streams;         /* running, of listeners that are gone too */
 	uint64_t next_id;
 	uint64_t started_ms;
 	bool draining;
@@ -83,8 +85,9 @@ void proxy_end(struct proxy *proxy);
 int proxy_start(struct proxy *proxy, struct spec *spec,
 		struct listener **ret_listener, struct err *err);
 
-/* ERR_NOT_FOUND when there is none. */
-int proxy_stop(struct proxy *proxy, enum side side, const char *key,
+/* Closes its sockets; cuts its streams, or lets them go on to their end.
+ * ERR_NOT_FOUND when there is none. */
+int proxy_stop(struct proxy *proxy, enum side side, const char *key, bool cut,
 	       struct err *err);
 struct listener *proxy_find(const struct proxy *proxy, enum side side,
 			    const char *key);

@@ -12,6 +12,8 @@
 #include "proxy/relay.h"
 #include "proxy/worker.h"
 
+#define US_PER_MS 1000ULL
+
 static void
 free_stream(struct stream *stream)
 {
@@ -41,6 +43,9 @@ ended(void *arg)
 	counters_add_to(&stream->counters, &proxy->ended);
 	if (stream->listener)
 		listener_stream_ended(stream->listener, stream, failure);
+	else
+		TAILQ_REMOVE(&proxy->loose, stream, entry);
+	loop_timer_free(stream->deadline);
 	/* An abort may still be on its way; freeing must come behind it. */
 	if (stream->aborted)
 		worker_post(stream->worker, free_in_worker, stream);
@@ -132,6 +137,28 @@ stream_abort(struct stream *stream, const struct failure *why)
 	message = xmalloc0(sizeof(*message));
 	*message = (struct abort_message){ .stream = stream, .why = *why };
 	worker_post(stream->worker, abort_in_worker, message);
+}
+
+static void
+released_late(void *arg)
+{
+	struct failure late;
+
+	failure_set(&late, REASON_STOPPED,
+		    "the stream has not ended in time after its listener");
+	stream_abort(arg, &late);
+}
+
+void
+stream_release(struct stream *stream)
+{
+	struct proxy *proxy = stream->proxy;
+
+	TAILQ_REMOVE(&stream->listener->streams, stream, entry);
+	TAILQ_INSERT_TAIL(&proxy->loose, stream, entry);
+	stream->listener = NULL;
+	stream->deadline = loop_timer_new(proxy->loop, released_late, stream);
+	loop_timer_start(stream->deadline, STREAM_RELEASED_MS * US_PER_MS);
 }
 
 json_t *

@@ -30,14 +30,16 @@
 
 struct failure;
 struct listener;
+struct loop_timer;
 struct proxy;
 struct relay;
 struct worker;
 
 struct stream {
-	TAILQ_ENTRY(stream) entry; /* in the listener's list */
+	TAILQ_ENTRY(stream) entry; /* in the listener's list, or the proxy's */
 	struct proxy *proxy;
-	struct listener *listener; /* NULL: it is gone */
+	struct listener *listener;   /* NULL: it is gone */
+	struct loop_timer *deadline; /* of one that was released; NULL */
 	uint64_t id;
 	enum channel channel;
 	char peer[BINDADDR_TEXT_SIZE]; /* address of the other proxy */
@@ -63,6 +65,12 @@ struct stream_config {
 
 /* Begins to carry; the listener's list has it until it ends. */
 void stream_start(const struct stream_config *config);
+
+/* How long a stream may outlive its listener. */
+#define STREAM_RELEASED_MS 30000U
+
+/* Its listener goes. It ends by itself, at the deadline at the latest. */
+void stream_release(struct stream *stream);
 
 /* Cuts it; it ends a little later. */
 void stream_abort(struct stream *stream, const struct failure *why);

@@ -30,6 +30,8 @@ enum virt_why {
 	VIRT_WHY_BOOTED,
 	VIRT_WHY_MIGRATED, /* came (running, paused), or went (off) */
 	VIRT_WHY_MIGRATING,
+	VIRT_WHY_RETURNED, /* had been stopped to go, and libvirt has let it run
+			      on here */
 	VIRT_WHY_POST_COPY,
 	VIRT_WHY_POST_COPY_FAILED,
 	VIRT_WHY_USER,

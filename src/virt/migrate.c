@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "virt/migrate.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/mem.h"
 #include "virt/conn.h"
 #include "virt/internal.h"
 
@@ -39,10 +41,11 @@ static const struct {
 	{ "unable to connect to server", ANY_CODE, VIRT_FAULT_CONNECT },
 	{ "cannot connect to socket", ANY_CODE, VIRT_FAULT_CONNECT },
 	{ "onnection refused", ANY_CODE, VIRT_FAULT_CONNECT },
-	{ "client socket is closed", ANY_CODE, VIRT_FAULT_LOST },
-	{ "nd of file while reading", ANY_CODE, VIRT_FAULT_LOST },
-	{ "Cannot recv data", ANY_CODE, VIRT_FAULT_LOST },
-	{ "keepalive", ANY_CODE, VIRT_FAULT_LOST },
+	{ "client socket is closed", ANY_CODE, VIRT_FAULT_SILENT },
+	{ "nd of file while reading", ANY_CODE, VIRT_FAULT_SILENT },
+	{ "Cannot recv data", ANY_CODE, VIRT_FAULT_SILENT },
+	{ "Cannot write data", ANY_CODE, VIRT_FAULT_SILENT },
+	{ "keepalive", ANY_CODE, VIRT_FAULT_SILENT },
 	{ "Unable to write to socket", ANY_CODE, VIRT_FAULT_LOST },
 	{ "Broken pipe", ANY_CODE, VIRT_FAULT_LOST },
 	{ "onnection reset", ANY_CODE, VIRT_FAULT_LOST },
@@ -52,8 +55,38 @@ static const struct {
 	{ NULL, VIR_ERR_CONFIG_UNSUPPORTED, VIRT_FAULT_REFUSED },
 	{ NULL, VIR_ERR_CPU_INCOMPATIBLE, VIRT_FAULT_REFUSED },
 	{ "guest", VIR_ERR_OPERATION_FAILED, VIRT_FAULT_OTHER },
-	{ NULL, VIR_ERR_RPC, VIRT_FAULT_LOST },
+	{ NULL, VIR_ERR_RPC, VIRT_FAULT_SILENT },
 };
+
+void
+virt_migration_copy(struct virt_migration *to,
+		    const struct virt_migration *from)
+{
+	const char **disks = xcalloc(from->disk_count, sizeof(*disks));
+
+	for (size_t i = 0; i < from->disk_count; i++)
+		disks[i] = xstrdup(from->disks[i]);
+	*to = *from;
+	to->disks = disks;
+	to->domain = xstrdup(from->domain);
+	to->control_uri = xstrdup(from->control_uri);
+	to->memory_uri = xstrdup(from->memory_uri);
+	if (from->disks_uri != NULL)
+		to->disks_uri = xstrdup(from->disks_uri);
+}
+
+void
+virt_migration_done(struct virt_migration *migration)
+{
+	for (size_t i = 0; i < migration->disk_count; i++)
+		free((char *)(uintptr_t)migration->disks[i]);
+	free((void *)(uintptr_t)migration->disks);
+	free((char *)(uintptr_t)migration->domain);
+	free((char *)(uintptr_t)migration->control_uri);
+	free((char *)(uintptr_t)migration->memory_uri);
+	free((char *)(uintptr_t)migration->disks_uri);
+	*migration = (struct virt_migration){ 0 };
+}
 
 enum virt_fault
 virt_fault_from(int code, const char *text)

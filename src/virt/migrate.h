@@ -35,6 +35,11 @@ struct virt_migration {
 	bool recover; /* a post-copy that broke */
 };
 
+/* A copy with all its texts and lists; *to is overwritten, and its own. */
+void virt_migration_copy(struct virt_migration *to,
+			 const struct virt_migration *from);
+void virt_migration_done(struct virt_migration *migration);
+
 /* What kind of failure it was, from libvirt's codes and texts. */
 enum virt_fault {
 	VIRT_FAULT_NONE,
@@ -42,6 +47,7 @@ enum virt_fault {
 	VIRT_FAULT_ABORTED,
 	VIRT_FAULT_CONNECT,   /* the other side could not be reached */
 	VIRT_FAULT_LOST,      /* a connection broke */
+	VIRT_FAULT_SILENT,    /* the other libvirtd did not answer any more */
 	VIRT_FAULT_REFUSED,   /* the other side cannot take it */
 	VIRT_FAULT_DISK,      /* because of a disk */
 	VIRT_FAULT_PEER_QEMU, /* QEMU on the other side ended */

@@ -13,6 +13,7 @@ import subprocess
 import uuid
 
 import rpc
+from gates import Gate
 from lab import BUILD, CACHE, LOG_LINES, REPOSITORY, Lab
 from lab_guest import ADDRESS, MAC, Guest
 from lab_pod import HERE, Pod
@@ -271,10 +272,11 @@ class Shared:
 
 
 class Move:
-    """One migration, with what a handler does on both nodes."""
+    """One migration, with what a handler does on both nodes; gated, with a
+    gate before the libvirtd of the target."""
 
     def __init__(self, lab, machine, source, target, configuration=None,
-                 block=True, parallel=0):
+                 block=True, parallel=0, gated=False):
         self.lab = lab
         self.machine = machine
         self.uid = str(uuid.uuid4())
@@ -284,11 +286,17 @@ class Move:
         self.target.call("prepare", vmi=self.target.vmi,
                          migrationUid=self.uid,
                          interfaces=self.target.interfaces())
+        self.gate = self._make_gate() if gated else None
         self._connect(block)
         self.source.call("migrate", vmi=self.source.vmi,
                          migrationUid=self.uid, block=block,
                          parallel=parallel,
                          configuration=configuration or {})
+
+    def _make_gate(self):
+        os.mkdir(self.target.outside("/run/gate"))
+        return Gate(self.target.outside("/run/gate/libvirt-sock"),
+                    self.target.libvirt_socket)
 
     def _connect(self, block):
         key = self.source.uid
@@ -303,7 +311,8 @@ class Move:
                 "controlDirFd": 1, "controlSocket": "libvirt-sock",
                 "block": block},
                 [directory(self.target.socket_dir),
-                 directory(self.target.outside("/run/libvirt"))])
+                 directory(self.target.outside(
+                     "/run/gate" if self.gate else "/run/libvirt"))])
             self.source_node.call("source.start", {
                 "key": key, "peer": self.target_node.name, "dirFd": 0,
                 "address": listening["address"], "ports": listening["ports"],

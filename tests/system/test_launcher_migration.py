@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+import gates
 import rpc
 from lab_space import wait_until
 from launchers import PATIENCE, LauncherLab, Machine, Shared, make_vmi
@@ -63,18 +64,19 @@ def test_the_source_says_how_far_it_is(launcher_lab, machine):
     move = launcher_lab.move(machine, configuration={
         "bandwidthPerMigration": "16Mi"})
     move.wait_copying(4 << 20)
-    seen = move.progress()
-    assert seen["bytesTotal"] > 128 << 20
-    assert 0 <= seen["percent"] <= 100
 
     def measured():
+        """Disks come first; memory is part of it from then on."""
         record = move.source.migration()
         assert not record["completed"], f"it is over: {record}"
-        rate = record["progress"]["rateBytesPerSecond"]
-        return rate if record["progress"]["iteration"] > 0 else None
+        seen = record["progress"]
+        return seen if seen["iteration"] > 0 else None
 
+    seen = wait_until(measured, PATIENCE, "memory to be sent")
+    assert seen["bytesTotal"] > 128 << 20
+    assert 0 <= seen["percent"] <= 100
     # Bandwidth holds for memory; what is between is QEMU's own measure.
-    assert wait_until(measured, PATIENCE, "a rate") < 32 << 20
+    assert seen["rateBytesPerSecond"] < 32 << 20
     move.succeed()
 
 
@@ -224,6 +226,71 @@ def test_a_target_that_dies_ends_the_migration_only(launcher_lab, machine):
     move.disconnect()
     launcher_lab.node_of(move.target).pod = move.target
     assert machine.pod.domain()["state"] == "Running"
+
+
+def hand_over(move, direction):
+    """Until all has been copied, and the libvirtd of the source waits for the
+    word of the other that the machine runs, which does not come."""
+    move.wait_copying()
+    move.gate.hold(direction)
+    wait_until(lambda: gates.FINISH in move.gate.held[direction], PATIENCE,
+               "the last call of libvirt")
+    assert move.source.domain()["reason"] == "Migrating"
+
+
+def wait_unconfirmed(move):
+    def known():
+        record = move.source.migration()
+        assert not record["completed"], f"it is over: {record}"
+        return record.get("reasonCode") == "Unconfirmed" and \
+            move.source.domain()["state"] == "Paused"
+
+    wait_until(known, PATIENCE, "the source to stand")
+    with pytest.raises(rpc.RpcError) as refused:
+        move.source.call("unpause")
+    assert refused.value.kind == "Conflict"
+
+
+def test_a_machine_that_was_not_handed_over_is_taken_back(launcher_lab,
+                                                          machine):
+    move = launcher_lab.move(machine, gated=True, configuration={
+        "bandwidthPerMigration": "32Mi"})
+    hand_over(move, gates.TO)
+    move.gate.close()
+    wait_unconfirmed(move)
+    before = machine.counter()
+    wait_until(lambda: move.target.migration()["failed"], PATIENCE,
+               "the target to be without it")
+    assert move.target.migration()["reasonCode"] == "NeverArrived"
+    assert machine.counter() == before
+    move.cancel()
+    record = move.fail()
+    assert record["reasonCode"] == "ConnectionLost"
+    assert move.source.domain()["state"] == "Running"
+
+
+def test_a_machine_that_may_run_elsewhere_stands(launcher_lab, shared_lab,
+                                                 machine):
+    move = launcher_lab.move(machine, gated=True, configuration={
+        "bandwidthPerMigration": "32Mi"})
+    hand_over(move, gates.FROM)
+    wait_until(lambda: move.target.migration()["completed"], PATIENCE,
+               "the machine to arrive")
+    move.gate.close()
+    wait_unconfirmed(move)
+    # It may have run for a moment, by the will of libvirt.
+    before = machine.counter()
+    machine.moved_to(move.target)
+    machine.wait_alive()
+    assert Machine(move.source).counter() == before
+    # It hears no button; there is nothing to wait for.
+    move.source.call("shutdown", graceSeconds=PATIENCE)
+    assert move.source.wait_domain("Stopped")["reason"] == "Killed"
+    assert move.source.wait_end() == 0
+    move.disconnect()
+    move.target.call("kill")
+    assert move.target.wait_end() == 0
+    shared_lab.machine = None
 
 
 def test_auto_converge_lets_a_busy_machine_finish(launcher_lab, machine):

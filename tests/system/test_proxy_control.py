@@ -287,6 +287,50 @@ def test_stopping_a_listener_cuts_its_streams(bench):
     assert caught.value.kind == "NotFound"
 
 
+def test_a_listener_can_be_stopped_and_its_streams_finish(bench):
+    daemon_a, daemon_b = bench.daemon("a"), bench.daemon("b")
+    sink = bench.sink()
+    clients = [bench.client(daemon) for daemon in (daemon_a, daemon_b)]
+    ready = clients[1].call("target.start", params(bench))
+    clients[0].call("source.start", {"key": "k1", "peer": "node-b",
+                                     "dir": bench.a, **ready})
+    near, far = bench.connect(), sink.accept()
+    near.sendall(b"x")
+    assert far.recv(1) == b"x"
+    for client, side in zip(clients, ("source", "target")):
+        client.call(f"{side}.stop", {"key": "k1", "finish": True})
+        assert client.call(f"{side}.list") == []
+    near.sendall(b"goodbye")
+    assert far.recv(100) == b"goodbye"
+    far.sendall(b"farewell")
+    assert near.recv(100) == b"farewell"
+    near.close()
+    assert receive_all(far) == b""
+    far.close()
+    for client in clients:
+        wait_for("the stream to be gone",
+                 lambda c=client: c.call("status")["streams"] == 0)
+
+
+def test_streams_that_are_to_finish_end_with_their_daemon(bench):
+    daemon_a, daemon_b = bench.daemon("a"), bench.daemon("b")
+    sink = bench.sink()
+    ready = bench.client(daemon_b).call("target.start", params(bench))
+    client = bench.client(daemon_a)
+    client.call("source.start", {"key": "k1", "peer": "node-b",
+                                 "dir": bench.a, **ready})
+    near, far = bench.connect(), sink.accept()
+    near.sendall(b"x")
+    assert far.recv(1) == b"x"
+    client.call("source.stop", {"key": "k1", "finish": True})
+    for _ in range(2):  # drains, and does not wait for it any longer
+        daemon_a.popen.send_signal(signal.SIGTERM)
+        wait_for("the signal to be seen", lambda: daemon_a.popen.poll()
+                 is not None or client.call("status")["draining"])
+    assert daemon_a.popen.wait(DEADLINE) == 0
+    assert receive_all(far) == b""
+
+
 def test_draining_lets_streams_finish_and_takes_no_new_ones(bench):
     daemon_a, daemon_b = bench.daemon("a"), bench.daemon("b")
     sink = bench.sink()

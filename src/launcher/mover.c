@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launcher/mover.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "launcher/flight.h"
+#include "launcher/overseer.h"
+#include "virt/conn.h"
+#include "virt/domain.h"
+#include "virt/job.h"
+
+#define DAEMON_BACK_MS 60000U /* libvirtd is started again meanwhile */
+#define DAEMON_LOOK_US 100000U
+#define RECOVER_PAUSE_US 1000000U
+
+/* A connection after the call: libvirtd may be on its way back. */
+static struct virt_conn *
+reconnect(const struct flight *flight, struct virt_conn *conn)
+{
+	uint64_t deadline_ms = loop_now_ms() + DAEMON_BACK_MS;
+	struct err err;
+
+	if (conn != NULL && virt_conn_alive(conn))
+		return conn;
+	virt_conn_close(conn);
+	conn = NULL;
+	while (virt_conn_open(flight->config.uri, &conn, &err) == -1 &&
+	       loop_now_ms() < deadline_ms)
+		(void)usleep(DAEMON_LOOK_US);
+	return conn;
+}
+
+/* What became of it; and a guest that was paused on the way runs again. */
+static void
+look_behind(struct flight *flight, struct virt_conn *conn,
+	    struct flight_news *news)
+{
+	const char *domain = flight->config.migration.domain;
+	struct virt_look *look = &news->outcome.look;
+	struct virt_progress job;
+	struct err err;
+
+	if (virt_domain_look(conn, domain, look, &err) == -1) {
+		log_warning(NULL, "%s", err.text);
+		return;
+	}
+	news->outcome.seen = true;
+	/* At once: the guest may run in two places now. */
+	if (outcome_is_unconfirmed(&news->outcome) &&
+	    look->state == VIRT_RUNNING &&
+	    virt_domain_pause(conn, domain, &err) == -1)
+		log_error(NULL, "%s", err.text);
+	if (virt_job_completed(conn, domain, &job, &err) == 0 && job.active) {
+		flight_progress(&job, &news->progress);
+		news->progress.downtime_ms = job.downtime_ms;
+		news->has_progress = true;
+	}
+	if (flight_peek(flight).paused && look->state == VIRT_PAUSED &&
+	    look->why == VIRT_WHY_USER &&
+	    virt_domain_resume(conn, domain, &err) == -1)
+		log_error(NULL, "%s", err.text);
+}
+
+/* The call itself. */
+static struct virt_conn *
+move(struct flight *flight, struct outcome *outcome)
+{
+	struct virt_conn *conn = NULL;
+	pthread_t overseer;
+
+	if (pthread_create(&overseer, NULL, overseer_run, flight) != 0) {
+		(void)err_set(&outcome->err, ERR_LIMIT,
+			      "cannot start a thread");
+		return NULL;
+	}
+	if (virt_conn_open(flight->config.uri, &conn, &outcome->err) == -1)
+		outcome->fault = VIRT_FAULT_DAEMON;
+	else
+		outcome->rc = virt_migrate(conn, &flight->config.migration,
+					   &outcome->fault, &outcome->err);
+	flight_over(flight);
+	(void)pthread_join(overseer, NULL);
+	return conn;
+}
+
+void *
+mover_run(void *arg)
+{
+	struct flight *flight = arg;
+	struct flight_news news = {
+		.last = true,
+		.outcome = { .rc = -1, .look = { .state = VIRT_PAUSED } },
+	};
+	struct virt_conn *conn;
+
+	(void)pthread_setname_np(pthread_self(), "mover");
+	conn = reconnect(flight, move(flight, &news.outcome));
+	if (conn != NULL)
+		look_behind(flight, conn, &news);
+	virt_conn_close(conn);
+	news.outcome.abort_reason = flight_peek(flight).abort_reason;
+	/* Whoever recovers tries again and again. */
+	if (flight->config.migration.recover && news.outcome.rc == -1)
+		(void)usleep(RECOVER_PAUSE_US);
+	flight_tell(flight, &news);
+	return NULL;
+}
