@@ -25,6 +25,7 @@
 #define INTERVAL_MS_DEFAULT 1000U
 #define INTERVAL_MS_MIN 100U
 #define US_PER_MS UINT64_C(1000)
+#define WHY_SIZE 512
 
 enum kinds {
 	KIND_VMIM,
@@ -44,8 +45,9 @@ struct top {
 	struct loop *loop;
 	struct loop_timer *refresh;
 	struct loop_signal *signals[3];
-	bool written; /* something, before */
-	bool failed;  /* nobody reads any more */
+	char narrow[WHY_SIZE]; /* why other namespaces are not seen; "" */
+	bool written;          /* something, before */
+	bool failed;           /* nobody reads any more */
 };
 
 /* A new reference. */
@@ -66,6 +68,10 @@ overview(const struct top *t)
 		.now_us = time_now_us(),
 	};
 
+	if (t->narrow[0] != '\0')
+		json_array_append_new(unseen, json_sprintf("other namespaces: "
+							   "%s",
+							   t->narrow));
 	for (size_t kind = 0; kind < KIND_COUNT; kind++) {
 		const char *why = watched_unseen(t->watched, kind);
 
@@ -165,25 +171,36 @@ run(struct top *t)
 		loop_signal_free(t->signals[i]);
 }
 
+/* Everything of one namespace, or of all for NULL. */
+static int
+look(struct top *t, const char *ns, struct err *err)
+{
+	const struct watched_kind kinds[KIND_COUNT] = {
+		[KIND_VMIM] = { .resource = &api_vmims, .ns = ns },
+		[KIND_VMI] = { .resource = &api_vmis, .ns = ns },
+		[KIND_NODE] = { .resource = &kube_nodes, .optional = true },
+	};
+
+	watched_free(t->watched);
+	t->watched = watched_new(t->verb.kube, kinds, KIND_COUNT, NULL, NULL);
+	return watched_wait(t->watched, err);
+}
+
 static int
 top(struct top *t, struct err *err)
 {
-	const char *ns;
-
 	if (verb_open(&t->verb, err) == -1)
 		return -1;
-	ns = t->all ? NULL : t->verb.ns;
-	const struct watched_kind kinds[KIND_COUNT] = {
-		[KIND_VMIM] = { .resource = &api_vmims, .ns = ns },
-		[KIND_VMI] = { .resource = &api_vmis,
-			       .ns = ns,
-			       .optional = true },
-		[KIND_NODE] = { .resource = &kube_nodes, .optional = true },
-	};
 	t->loop = kubesync_loop(t->verb.kube);
-	t->watched = watched_new(t->verb.kube, kinds, KIND_COUNT, NULL, NULL);
-	if (watched_wait(t->watched, err) == -1)
-		return -1;
+	/* Nodes have machines of all namespaces; who may see only his own has
+	 * to do with these. */
+	if (look(t, NULL, err) == -1) {
+		if (t->all)
+			return -1;
+		(void)snprintf(t->narrow, sizeof(t->narrow), "%s", err->text);
+		if (look(t, t->verb.ns, err) == -1)
+			return -1;
+	}
 	if (t->once)
 		show(t);
 	else

@@ -135,13 +135,21 @@ add_times(json_t *to, const struct row *row)
 		json_integer((row->ended_us - row->created_us) / US_PER_S));
 }
 
+/* The machine of a migration; NULL. */
+static const json_t *
+machine_of(const json_t *machines, const json_t *vmim)
+{
+	char key[KUBE_KEY_MAX];
+
+	return json_object_get(
+		machines,
+		kube_key(obj_ns(vmim), js_str_at(vmim, "spec.vmiName"), key));
+}
+
 static json_t *
 migration_json(const json_t *machines, const struct row *row)
 {
-	char key[KUBE_KEY_MAX];
-	const json_t *vmi = json_object_get(
-		machines, kube_key(obj_ns(row->vmim),
-				   js_str_at(row->vmim, "spec.vmiName"), key));
+	const json_t *vmi = machine_of(machines, row->vmim);
 	const json_t *state = follow_state(row->vmim, vmi);
 	json_t *o = follow_json(row->vmim, state);
 	const char *source = js_str_at(state, "sourceNode");
@@ -175,6 +183,8 @@ choose_rows(const struct overview_facts *f, size_t *ret_count)
 				   .stage = stage_of(vmim),
 				   .created_us = obj_created_us(vmim) };
 
+		if (f->ns != NULL && !str_equal(obj_ns(vmim), f->ns))
+			continue;
 		if (row.stage == STAGE_ENDED)
 			row.ended_us = phase_since_us(vmim);
 		if (row.stage == STAGE_ENDED &&
@@ -188,9 +198,8 @@ choose_rows(const struct overview_facts *f, size_t *ret_count)
 }
 
 static json_t *
-migrations_json(const struct overview_facts *f)
+migrations_json(const struct overview_facts *f, const json_t *machines)
 {
-	AUTO(js_unref) json_t *machines = machines_by_key(f->vmis);
 	json_t *list = json_array();
 	size_t count, ended = 0;
 	struct row *rows = choose_rows(f, &count);
@@ -219,12 +228,12 @@ count_one(json_t *loads, const char *node, const char *member)
 			    json_integer(js_int_at(load, member, 0) + 1));
 }
 
-/* By node; a new reference. */
+/* By node, of all namespaces; a new reference. */
 static json_t *
-loads_of(const struct overview_facts *f, const json_t *migrations)
+loads_of(const struct overview_facts *f, const json_t *machines)
 {
 	json_t *loads = json_object();
-	const json_t *item;
+	const json_t *item, *state;
 	size_t i;
 
 	json_array_foreach(f->vmis, i, item)
@@ -234,13 +243,13 @@ loads_of(const struct overview_facts *f, const json_t *migrations)
 		count_one(loads, js_str_at(item, "status.evacuationNodeName"),
 			  "toLeave");
 	}
-	json_array_foreach(migrations, i, item)
+	json_array_foreach(f->vmims, i, item)
 	{
-		if (str_equal(js_str_at(item, "state"), stages[STAGE_ENDED]) ||
-		    js_at(item, "target") == NULL)
+		if (stage_of(item) == STAGE_ENDED)
 			continue;
-		count_one(loads, js_str_at(item, "source"), "outgoing");
-		count_one(loads, js_str_at(item, "target"), "incoming");
+		state = follow_state(item, machine_of(machines, item));
+		count_one(loads, js_str_at(state, "sourceNode"), "outgoing");
+		count_one(loads, js_str_at(state, "targetNode"), "incoming");
 	}
 	return loads;
 }
@@ -284,11 +293,11 @@ compare_names(const void *a, const void *b)
 }
 
 static json_t *
-nodes_json(const struct overview_facts *f, const json_t *migrations)
+nodes_json(const struct overview_facts *f, const json_t *machines)
 {
 	static const char *const members[] = { "machines", "incoming",
 					       "outgoing", "toLeave" };
-	AUTO(js_unref) json_t *loads = loads_of(f, migrations);
+	AUTO(js_unref) json_t *loads = loads_of(f, machines);
 	size_t count = json_array_size(f->nodes);
 	json_t **sorted = xcalloc(count + 1, sizeof(json_t *));
 	json_t *list = json_array();
@@ -316,11 +325,12 @@ nodes_json(const struct overview_facts *f, const json_t *migrations)
 json_t *
 overview_json(const struct overview_facts *f)
 {
+	AUTO(js_unref) json_t *machines = machines_by_key(f->vmis);
 	char time[TIME_TEXT_SIZE];
-	json_t *migrations = migrations_json(f);
-	json_t *o = json_pack("{s:s, s:o, s:o}", "time",
-			      time_text(f->now_us, time), "migrations",
-			      migrations, "nodes", nodes_json(f, migrations));
+	json_t *o =
+		json_pack("{s:s, s:o, s:o}", "time", time_text(f->now_us, time),
+			  "migrations", migrations_json(f, machines), "nodes",
+			  nodes_json(f, machines));
 
 	if (f->ns != NULL)
 		set_text(o, "namespace", f->ns);

@@ -28,9 +28,9 @@
 #define OVERVIEW_RECENT_S 600 /* ended so long ago are still shown */
 #define OVERVIEW_ENDED_MAX 20 /* of these */
 
-/* Arrays, borrowed. */
+/* Arrays, borrowed; nodes are counted by all that is in them. */
 struct overview_facts {
-	const char *ns; /* NULL: all */
+	const char *ns; /* whose migrations are shown; NULL: all */
 	const json_t *vmims;
 	const json_t *vmis;
 	const json_t *nodes;

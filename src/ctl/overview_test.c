@@ -63,7 +63,12 @@ static const char *const vmims =
 	"\"uid\": \"u4\","
 	"  \"creationTimestamp\": \"2026-11-16T11:59:55Z\"},"
 	" \"spec\": {\"vmiName\": \"vm4\"}, \"status\": {\"phase\": "
-	"\"Running\"}}]";
+	"\"Running\"}},"
+	"{\"metadata\": {\"namespace\": \"other\", \"name\": \"theirs\", "
+	"\"uid\": \"u5\", \"creationTimestamp\": \"2026-11-16T11:59:55Z\"},"
+	" \"spec\": {\"vmiName\": \"vm4\"}, \"status\": {\"phase\": "
+	"\"Running\", \"migrationState\": {\"sourceNode\": \"n2\", "
+	"\"targetNode\": \"n4\"}}}]";
 
 static const char *const vmis =
 	"["
@@ -141,9 +146,9 @@ test_the_table_shows_what_runs_waits_and_has_ended(void **state)
 		"\n"
 		"NODE  STATE       VMS  IN  OUT  DRAIN\n"
 		"n1    Ready       2    0   1    draining, 1 to go\n"
-		"n2    NotReady    1    1   0\n"
+		"n2    NotReady    1    1   1\n"
 		"n3    Ready       0    0   0    drained\n"
-		"n4    NoMachines  0    0   0\n");
+		"n4    NoMachines  0    1   0\n");
 }
 
 static void

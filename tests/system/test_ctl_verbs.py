@@ -252,6 +252,7 @@ def test_who_may_is_asked_for_no_more_rights_than_needed(world):
     assert out.endswith("Succeeded\n")
     table = world.told("top", "--once", KUBECONFIG=reader)
     assert "Not seen: cannot list nodes: " in table and "vm1" in table
+    assert "Not seen: other namespaces: cannot list " in table
 
 
 def test_a_server_that_is_away_is_told_at_once(world):
