@@ -169,6 +169,8 @@ succeed(struct decision *d, const struct facts *f)
 	decision_emit(d, false, EVENT_SUCCESSFUL_MIGRATION,
 		      "Source node reported migration succeeded");
 	d->events[d->event_count - 1].warning = false;
+	/* It may have arrived between two looks. */
+	steps_mark_ready(f, d);
 	settle(d, f, NULL);
 	drop_waiting(d, f);
 }

@@ -358,6 +358,20 @@ test_disks_that_hinder_are_told_with_what_would_help(void **state)
 	assert_int_equal(d.phase, MIGRATION_SCHEDULING);
 }
 
+static void
+test_networks_are_told_of_one_that_arrived_between_two_looks(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_RUNNING);
+	t.vmim.phase = MIGRATION_SCHEDULING;
+	t.state.domain_ready_us = 1;
+	t.state.completed = true;
+	run();
+	assert_int_equal(d.phase, MIGRATION_SUCCEEDED);
+	assert_ptr_equal(decision_action(&d, ACTION_MARK_READY)->pod,
+			 &t.target);
+}
+
 int
 main(void)
 {
@@ -377,6 +391,8 @@ main(void)
 			test_a_target_that_has_ended_is_given_up_at_once),
 		cmocka_unit_test(
 			test_disks_that_hinder_are_told_with_what_would_help),
+		cmocka_unit_test(
+			test_networks_are_told_of_one_that_arrived_between_two_looks),
 	};
 
 	return cmocka_run_group_tests_name("ladder", tests, NULL, NULL);

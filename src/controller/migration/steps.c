@@ -308,15 +308,23 @@ act_ready(const struct facts *f, struct decision *d)
 }
 
 /* Networks send packets to the new place as soon as they know. */
+void
+steps_mark_ready(const struct facts *facts, struct decision *d)
+{
+	const struct migration_state *state = facts_state(facts);
+	const struct pod *pod = facts->target_pod;
+
+	if (pod != NULL && state != NULL && state->domain_ready_us != 0 &&
+	    !state->failed && pod->target_ready[0] == '\0')
+		decision_act(d, ACTION_MARK_READY)->pod = pod;
+}
+
 static bool
 act_running(const struct facts *f, struct decision *d)
 {
 	const struct migration_state *state = facts_state(f);
 
-	if (f->target_pod != NULL && state != NULL &&
-	    state->domain_ready_us != 0 && !state->failed &&
-	    f->target_pod->target_ready[0] == '\0')
-		decision_act(d, ACTION_MARK_READY)->pod = f->target_pod;
+	steps_mark_ready(f, d);
 	/* Usually the target says so at once, and nobody has to be told. */
 	if (state != NULL && state->end_us != 0) {
 		if (f->now_us >= state->end_us + LEFT_QUIET_US) {

@@ -28,6 +28,8 @@ void steps_advance(const struct facts *facts, struct decision *d);
  * something that facts need to be confirmed for. */
 bool steps_act(const struct facts *facts, struct decision *d);
 
+/* Marks the target pod, once, when the guest runs there. */
+void steps_mark_ready(const struct facts *facts, struct decision *d);
 /* The condition that it is to be aborted. */
 void steps_set_abort(const struct facts *facts, struct decision *d);
 

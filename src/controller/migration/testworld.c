@@ -268,7 +268,8 @@ carry_out_action(const struct action *action, int i)
 		}
 		break;
 	case ACTION_MARK_READY:
-		live.pods[target_pod_of(&live, i)].marked = true;
+		if (target_pod_of(&live, i) != NONE)
+			live.pods[target_pod_of(&live, i)].marked = true;
 		break;
 	case ACTION_DELETE_POD:
 		delete_pod(action, i);
