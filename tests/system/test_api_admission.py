@@ -165,6 +165,26 @@ def test_a_machine_that_ferry_cannot_run_is_refused_with_the_path(
     assert "spec.domain.devices.gpus" in json.dumps(status["details"])
 
 
+@pytest.mark.parametrize("kind,source", [
+    ("persistentVolumeClaim", {"claimName": "c"}),
+    ("dataVolume", {"name": "d"})])
+def test_volumes_are_not_plugged_into_a_running_machine(api, namespace, kind,
+                                                        source):
+    """So that no migration has to carry one along."""
+    volume = {"name": "more", kind: {**source, "hotpluggable": True}}
+    path = namespaced(VMIS, namespace)
+    status = api.client().refuse(422, "Invalid", "POST", path,
+                                 vmi("vmi1", spec={"volumes": [volume]}))
+    assert f"spec.volumes[0].{kind}.hotpluggable" in json.dumps(
+        status["details"])
+    make_running(api, namespace)
+    status = api.client().refuse(
+        422, "Invalid", "PATCH", f"{path}/vmi1",
+        {"spec": {"volumes": [{"name": "more", kind: source}]}}, kind="merge")
+    assert status["message"] == \
+        VMI_UPDATE + "update of VMI object is restricted"
+
+
 def test_a_new_machine_comes_without_a_request_to_pause(api, namespace):
     body = vmi("vmi1", annotations={"ferry.io/pause-requested": "true"})
     status = api.client().refuse(422, "Invalid", "POST",
