@@ -25,7 +25,6 @@
 #include "virt/conn.h"
 
 #define DEFAULT_OUTPUT "/var/lib/ferry/host"
-#define KVM_TIMEOUT_MS 5000U
 #define LIBVIRT_TIMEOUT_MS 120000U
 #define CONNECT_PAUSE_US 50000U
 
@@ -188,7 +187,7 @@ cmd_probe(int argc, char **argv)
 	if (!command_parse(&opts, argc, argv, &first, &status))
 		return status;
 	log_init("ferry-launcher", LOG_LEVEL_WARNING, LOG_FORMAT_AUTO);
-	probe.kvm = try_kvm && probe_kvm(KVM_TIMEOUT_MS);
+	probe.kvm = try_kvm && probe_kvm(PROBE_KVM_TIMEOUT_MS);
 	if (probe_host(&probe, output, &err) == -1)
 		return command_error(&err, COMMAND_FAILED);
 	virt_caps_done(&probe.caps);

@@ -17,6 +17,7 @@
 #include "launcher/libvirtd.h"
 #include "launcher/machine.h"
 #include "launcher/options.h"
+#include "launcher/probe.h"
 #include "launcher/service.h"
 #include "virt/conn.h"
 #include "virt/events.h"
@@ -196,6 +197,10 @@ cmd_run(int argc, char **argv)
 	if (check(&run, &level, &err) == -1)
 		return command_error(&err, COMMAND_USAGE);
 	log_init("ferry-launcher", level, LOG_FORMAT_AUTO);
+	/* Before there are threads. A node that is told to emulate is not asked
+	 * for what it does not want to be used. */
+	run.options.kvm = probe_known_kvm(run.options.host_dir,
+					  !run.options.allow_emulation);
 	virt_init();
 	(void)signal(SIGPIPE, SIG_IGN);
 	run.loop = loop_new();

@@ -26,7 +26,6 @@
 #include "virt/domain.h"
 
 #define CONNECT_PAUSE_US 20000U
-#define HOST_FACTS_MAX (1024UL * 1024)
 #define TUN_FLAGS_MAX 32
 
 static struct disk_dirs
@@ -108,24 +107,6 @@ connect_libvirt(struct virtworker *worker, struct virt_conn **ret_conn,
 	return 0;
 }
 
-/* A device that is there proves nothing: somebody has seen a vCPU run. */
-static bool
-kvm_works(const struct options *options)
-{
-	AUTO(free_ptr)
-	char *path = xasprintf("%s/host.json", options->host_dir);
-	AUTO(free_ptr) char *text = NULL;
-	AUTO(js_unref) json_t *facts = NULL;
-	struct err err;
-	size_t len;
-
-	if (path_read_file(path, HOST_FACTS_MAX, &text, &len, &err) == -1)
-		return false;
-	facts = js_parse(text, len, &err);
-	return js_bool_at(facts, "kvm", false) &&
-	       access("/dev/kvm", R_OK | W_OK) == 0;
-}
-
 /* Which taps can be opened more than once. */
 static unsigned long long
 multi_queue_taps(const struct launch_interfaces *interfaces)
@@ -188,7 +169,7 @@ machine_start(const struct options *options, struct children *children,
 		.disks = &disks,
 		.interfaces = &sync->interfaces,
 		.multi_queue = multi_queue_taps(&sync->interfaces),
-		.kvm = kvm_works(options),
+		.kvm = options->kvm,
 		.containers = options->container_dir,
 		.runtime = runtime,
 		.console = console,

@@ -20,6 +20,7 @@ struct options {
 	uint64_t grace_s;
 	bool nonroot;
 	bool allow_emulation;
+	bool kvm; /* a vCPU was seen to run: found out at the start */
 };
 
 #endif

@@ -19,6 +19,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/jsat.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -26,6 +27,7 @@
 #define PAGE 4096U
 #define HLT 0xf4
 #define WAIT_US 2000U
+#define HOST_FACTS_MAX (1024UL * 1024)
 
 static const char passwd[] = "root:x:0:0:root:/root:/bin/sh\n"
 			     "libvirt-qemu:x:64055:64055::/:/bin/false\n"
@@ -200,4 +202,21 @@ probe_kvm(uint64_t timeout_ms)
 		(void)waitpid(pid, &status, WNOHANG);
 	}
 	return false;
+}
+
+bool
+probe_known_kvm(const char *host_dir, bool look)
+{
+	AUTO(free_ptr) char *path = xasprintf("%s/host.json", host_dir);
+	AUTO(free_ptr) char *text = NULL;
+	AUTO(js_unref) json_t *facts = NULL;
+	struct err err;
+	size_t len;
+
+	if (access("/dev/kvm", R_OK | W_OK) == -1)
+		return false;
+	if (path_read_file(path, HOST_FACTS_MAX, &text, &len, &err) == -1)
+		return look && probe_kvm(PROBE_KVM_TIMEOUT_MS);
+	facts = js_parse(text, len, &err);
+	return js_bool_at(facts, "kvm", false);
 }

@@ -13,6 +13,8 @@
 
 struct err;
 
+#define PROBE_KVM_TIMEOUT_MS 5000U
+
 /*
  * Private mounts as in a launcher's pod: /dev without kvm unless kvm is true,
  * empty /run/libvirt and directories of libvirt, /etc/passwd and /etc/group
@@ -26,5 +28,11 @@ int probe_enter(bool kvm, struct err *err);
  * device being there proves nothing.
  */
 bool probe_kvm(uint64_t timeout_ms);
+
+/*
+ * Whether KVM works as far as is known in a pod that has /dev/kvm: what
+ * host.json in host_dir says; without one, what is seen now if look is true.
+ */
+bool probe_known_kvm(const char *host_dir, bool look);
 
 #endif
