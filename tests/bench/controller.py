@@ -14,7 +14,7 @@ import platform
 import signal
 import sys
 
-from figures import Bound, at, judge, ratio, table, verdict_line
+from figures import Bound, at, cell, judge, ratio, table, verdict_line
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIZES = (100, 1000, 10000)
@@ -91,6 +91,24 @@ ROWS = (
 )
 
 
+class Shown:
+    """Prints rows of the table as soon as there is something in them."""
+
+    def __init__(self, size):
+        self.size = size
+        self.known = {}
+
+    def __call__(self, values):
+        for label, names, form in ROWS:
+            names = (names,) if isinstance(names, str) else names
+            count = sum(len(values.get(name, ())) for name in names)
+            if count == self.known.get(label, 0):
+                continue
+            self.known[label] = count
+            print(f"  {label:<28}" + cell({self.size: values}, self.size,
+                                          names, form), flush=True)
+
+
 def main(arguments):
     plan = parse_arguments(arguments)
     # So that what was started is ended.
@@ -104,8 +122,9 @@ def main(arguments):
     sizes = sorted(int(size) for size in plan.sizes.split(","))
     results = {}
     for size in sizes:
-        print(f"bench: {size} machines ...", file=sys.stderr)
-        results[size] = measure(build, size, plan, size == sizes[-1])
+        print(f"{size} machines, as it goes:", flush=True)
+        results[size] = measure(build, size, plan, size == sizes[-1],
+                                Shown(size))
     verdicts = [judge(bound, results) for bound in bounds(sizes)]
     print(f"{os.cpu_count()} cores, Linux {platform.release()}; machines on "
           "played nodes; server, controller and player share the cores\n")

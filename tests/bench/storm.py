@@ -9,8 +9,10 @@ from controllers import Controllers
 from fleet import IMAGE, NAMESPACE, NODE_COUNT, Fleet, Usage, node_of
 from played import Played
 from played_feed import Feed
-from played_objects import PODS, VMIMS, namespaced
+from played_objects import PODS, VMIMS, VMIS, namespaced
+from played_steps import state
 
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kubevirt/leases"
 ACTIVE = 10  # migrations at a time, while the others wait
 DEADLINE = 900
 COUNTERS = ("controller_requests", "controller_writes", "controller_events",
@@ -54,6 +56,20 @@ class Arrivals:
         self.feed.close()
 
 
+class Renewals:
+    """Counts the writes of leases, which go on whatever else happens."""
+
+    def __init__(self, fleet):
+        self.count = 0
+        self.feed = Feed(fleet.cluster.api(), LEASES, self._tell)
+
+    def _tell(self, _key, obj):
+        self.count += obj is not None
+
+    def close(self):
+        self.feed.close()
+
+
 def start_controller(fleet, add):
     begun = time.monotonic()
     controllers = Controllers(fleet.cluster, 1, *UNLIMITED)
@@ -79,7 +95,8 @@ def storm(fleet, controller, count, add):
                     lambda pod: True)
     already = len(pods.seen)
     use, server = Usage(controller.pid), Usage(fleet.cluster.popen.pid)
-    asked = count_requests(controller)
+    renewals = Renewals(fleet)
+    renewed, asked = renewals.count, count_requests(controller)
     begun = time.monotonic()
     fleet.migrate(count)
     taken = pods.wait(already + count) - begun
@@ -108,7 +125,10 @@ def storm(fleet, controller, count, add):
     add("memory_most_mib", use.memory_mib("VmHWM"))
     now = count_requests(controller)
     made = {name: (now[name] - asked[name]) / count for name in COUNTERS}
-    add("writes", made["controller_writes"] - made["controller_events"])
+    renewals.close()
+    # A lease that is renewed while this is counted is no write of these.
+    add("writes", round(made["controller_writes"] - made["controller_events"]
+                        - (renewals.count - renewed) / count, 1))
     add("writes_of_migrations", made["migration_writes"])
     add("events", made["controller_events"])
     add("reads", made["controller_requests"] - made["controller_writes"])
@@ -124,11 +144,13 @@ def wait_quiet(controller):
 
 
 def measure_latency(fleet, plan, add):
-    """From a node's write to the controller's answer to it."""
+    """From a node's write to the controller's answer to it: where somebody
+    waits for that. Phases that nobody waits for are written when there is
+    time."""
     migrations = {machine: name
                   for name, machine in fleet.migrate(plan.waiting).items()}
     with Played(fleet.cluster, brisk=True,
-                held=("prepare", "start", "arrive")) as played:
+                held=("run", "start", "arrive")) as played:
         played.adopt(*map(node_of, range(NODE_COUNT)))
         samples = []
         while len(samples) < plan.samples:
@@ -141,29 +163,40 @@ def measure_latency(fleet, plan, add):
 
 
 def next_due(played):
-    """A machine whose target is to prepare."""
+    """A machine whose target pod is to run."""
     def found():
-        return next((m for name, m in played.due if name == "prepare"), None)
-    return played.wait_until(found, "a machine to be handed off", DEADLINE)
+        return next((m for name, m in played.due if name == "run"), None)
+    return played.wait_until(found, "a target pod", DEADLINE)
+
+
+def is_in(phase):
+    return lambda migration: (migration.get("status") or {}).get(
+        "phase") == phase
 
 
 def follow(fleet, played, machine, migration):
     """Takes one migration to its end; seconds from write to answer."""
-    path = namespaced(VMIMS, NAMESPACE)
+    uid = fleet.api.get(namespaced(VMIMS, NAMESPACE, migration))[
+        "metadata"]["uid"]
+    stages = (
+        # The pod is ready: the machine is handed to the nodes.
+        ("run", VMIS, machine.split("/")[1],
+         lambda seen: state(seen).get("migrationUid") == uid),
+        ("start", VMIMS, migration, is_in("Running")),
+        ("arrive", VMIMS, migration, is_in("Succeeded")))
     samples = []
-    with fleet.api.watch(f"{path}?fieldSelector=metadata.name%3D"
-                         f"{migration}") as watch:
-        for step, phase in (("prepare", "TargetReady"), ("start", "Running"),
-                            ("arrive", "Succeeded")):
+    for step, kind, name, answered in stages:
+        with fleet.api.watch(f"{namespaced(kind, NAMESPACE)}?fieldSelector="
+                             f"metadata.name%3D{name}") as watch:
             played.step(step, machine)
             begun = time.monotonic()
-            watch.until(lambda seen, phase=phase: (
-                seen["object"].get("status") or {}).get("phase") == phase)
+            watch.until(lambda seen, is_it=answered: is_it(seen["object"]))
             samples.append(time.monotonic() - begun)
     return samples
 
 
-def measure(build, size, plan, with_latency):
+def measure(build, size, plan, with_latency, show):
+    """Values by name; show is told of them whenever there are new ones."""
     values = {}
 
     def add(name, value):
@@ -173,13 +206,16 @@ def measure(build, size, plan, with_latency):
     try:
         fleet.limit(size, size)
         controllers = start_controller(fleet, add)
+        show(values)
         try:
             count = min(plan.storm, size)
             for _ in range(plan.rounds):
                 storm(fleet, controllers.leader(), count, add)
+                show(values)
             if with_latency and 0 < plan.waiting <= size:
                 fleet.limit(ACTIVE, ACTIVE)
                 measure_latency(fleet, plan, add)
+                show(values)
         except BaseException:
             print(controllers.logs(), file=sys.stderr)
             raise

@@ -33,6 +33,9 @@
  * waits for one: what follows from a phase is done at once.
  */
 #define SETTLE_US TIME_US_PER_SECOND
+/* With so many going on that nobody looks at each, and nodes that have much to
+ * do, the writes would be in the way of those that somebody waits for. */
+#define SETTLE_STORM_US (30 * TIME_US_PER_SECOND)
 #define PROGRESS_US (10 * TIME_US_PER_SECOND)
 /* When caches are looked at again that do not show yet what was written. */
 #define CATCH_UP_US TIME_US_PER_SECOND
@@ -434,13 +437,22 @@ progress_due(struct run *run, const struct facts *f)
 	return json_incref(progress);
 }
 
+/* How long phases wait for those that come next. */
+static int64_t
+settle_us(const struct run *run)
+{
+	return slots_used(run->all->slots) > MIGRATIONS_URGENT_MAX
+		       ? SETTLE_STORM_US
+		       : SETTLE_US;
+}
+
 /* Whether its status is to be written now; if not, when. */
 static bool
 status_is_due(struct run *run, const struct facts *f)
 {
 	struct decision *d = &run->decision;
 	struct note *note = run->note;
-	int64_t first_us = f->now_us;
+	int64_t first_us = f->now_us, due_us;
 
 	for (size_t i = 0; i < d->passed_count; i++) {
 		enum migration_phase phase = d->passed[i];
@@ -450,11 +462,11 @@ status_is_due(struct run *run, const struct facts *f)
 		if (note->entered_us[phase] < first_us)
 			first_us = note->entered_us[phase];
 	}
+	due_us = first_us + settle_us(run);
 	if (d->passed_count == 0 || d->passed[0] < MIGRATION_SCHEDULED ||
-	    d->phase > MIGRATION_TARGET_READY ||
-	    f->now_us >= first_us + SETTLE_US)
+	    d->phase > MIGRATION_TARGET_READY || f->now_us >= due_us)
 		return true;
-	decision_again(d, first_us + SETTLE_US);
+	decision_again(d, due_us);
 	return false;
 }
 
