@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/image.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,61 +18,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "meta/imagename.h"
 #include "tls/digest.h"
 
-#define NAME_MAX_CHARS 512
 #define JSON_MAX (256UL * 1024)
 #define LIST_MAX (64UL * 1024)
 #define OPEN_DIRS 16
-#define HEX_DIGITS "0123456789ABCDEF"
-#define HEX_BASE 16
-
-/* As the kubelet reads it: everything but [A-Za-z0-9._-] as %XX. To be
- * freed; NULL for what is no name. */
-static char *
-escape(const char *name)
-{
-	size_t len = strlen(name);
-	char *escaped, *to;
-
-	if (len == 0 || len > NAME_MAX_CHARS || name[0] == '.')
-		return NULL;
-	escaped = to = xmalloc0(3 * len + 1);
-	for (const unsigned char *at = (const unsigned char *)name; *at != '\0';
-	     at++) {
-		if (*at <= ' ' || *at >= 0x7f) {
-			free(escaped);
-			return NULL;
-		}
-		if (isalnum(*at) || strchr("._-", *at) != NULL) {
-			*to++ = (char)*at;
-			continue;
-		}
-		*to++ = '%';
-		*to++ = HEX_DIGITS[*at / HEX_BASE];
-		*to++ = HEX_DIGITS[*at % HEX_BASE];
-	}
-	return escaped;
-}
-
-static void
-unescape(const char *escaped, char name[NAME_MAX_CHARS + 1])
-{
-	size_t n = 0;
-
-	while (*escaped != '\0' && n < NAME_MAX_CHARS) {
-		if (escaped[0] == '%' && isxdigit((uint8_t)escaped[1]) &&
-		    isxdigit((uint8_t)escaped[2])) {
-			const char code[] = { escaped[1], escaped[2], '\0' };
-
-			name[n++] = (char)strtoul(code, NULL, HEX_BASE);
-			escaped += 3;
-		} else {
-			name[n++] = *escaped++;
-		}
-	}
-	name[n] = '\0';
-}
 
 /* Of a file, which may be large. */
 static int
@@ -134,14 +84,14 @@ static int
 finish(const char *dir, const char *name, const char *path, json_t *config,
        struct err *err)
 {
-	AUTO(free_ptr) char *escaped = escape(name);
+	char escaped[IMAGENAME_ESCAPED_MAX];
 	AUTO(free_ptr) char *text = js_text(config);
 	AUTO(free_ptr) char *final = NULL;
 	AUTO(free_ptr) char *old = xasprintf("%s.old", path);
 	AUTO(close_fd) int fd = -1;
 	int result = 0;
 
-	if (escaped == NULL) {
+	if (imagename_escape(name, escaped) == -1) {
 		result = err_set(err, ERR_INVALID,
 				 "'%s' cannot be the name of an image", name);
 	} else if (path_open_dir(path, &fd, err) == -1 ||
@@ -277,7 +227,7 @@ image_each(const char *dir,
 		char *path = xasprintf("%s/%s/image.json", dir, entry->d_name);
 		AUTO(free_ptr) char *text = NULL;
 		AUTO(js_unref) json_t *config = NULL;
-		char name[NAME_MAX_CHARS + 1];
+		char name[IMAGENAME_MAX + 1];
 		struct err ignored;
 		size_t len;
 
@@ -285,7 +235,7 @@ image_each(const char *dir,
 		    path_read_file(path, JSON_MAX, &text, &len, &ignored) == -1)
 			continue;
 		config = js_parse(text, len, &ignored);
-		unescape(entry->d_name, name);
+		imagename_unescape(entry->d_name, name);
 		if (config != NULL)
 			fn(name, config, arg);
 	}
@@ -296,11 +246,11 @@ image_each(const char *dir,
 int
 image_remove(const char *dir, const char *name, struct err *err)
 {
-	AUTO(free_ptr) char *escaped = escape(name);
+	char escaped[IMAGENAME_ESCAPED_MAX];
 	AUTO(free_ptr) char *path = NULL;
 	AUTO(free_ptr) char *going = NULL;
 
-	if (escaped == NULL)
+	if (imagename_escape(name, escaped) == -1)
 		return err_set(err, ERR_INVALID,
 			       "'%s' cannot be the name of an image", name);
 	path = xasprintf("%s/%s", dir, escaped);

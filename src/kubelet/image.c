@@ -13,31 +13,10 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "meta/imagename.h"
 
 #define DIGEST_PREFIX "sha256:"
 #define DIGEST_HEX 64
-
-int
-image_escape(const char *ref, char name[IMAGE_ESCAPED_MAX])
-{
-	size_t len = strlen(ref), n = 0;
-
-	/* A leading dot is for what is being written. */
-	if (len == 0 || len > IMAGE_NAME_MAX || ref[0] == '.')
-		return -1;
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)ref[i];
-
-		if (c <= ' ' || c >= 0x7f)
-			return -1;
-		if (isalnum(c) || strchr("._-", c) != NULL)
-			name[n++] = (char)c;
-		else
-			n += (size_t)snprintf(name + n, 4, "%%%02X", c);
-	}
-	name[n] = '\0';
-	return 0;
-}
 
 static bool
 is_digest(const char *text)
@@ -118,9 +97,9 @@ static int
 load_ref(const char *dir, const char *ref, const char *digest,
 	 struct image *ret, struct err *err)
 {
-	char escaped[IMAGE_ESCAPED_MAX];
+	char escaped[IMAGENAME_ESCAPED_MAX];
 
-	if (image_escape(ref, escaped) == -1)
+	if (imagename_escape(ref, escaped) == -1)
 		return err_set(err, ERR_INVALID,
 			       "'%s' cannot be the name of an image", ref);
 	if (load(dir, escaped, ref, ret, err) == -1)
@@ -175,7 +154,7 @@ image_find(const char *dir, const char *name, struct image *ret,
 	AUTO(free_ptr) char *bare = NULL;
 	AUTO(free_ptr) char *latest = NULL;
 
-	if (strlen(name) > IMAGE_NAME_MAX)
+	if (strlen(name) > IMAGENAME_MAX)
 		return err_set(err, ERR_INVALID, "image's name is too long");
 	if (digest != NULL && !is_digest(++digest))
 		return err_set(err, ERR_INVALID,

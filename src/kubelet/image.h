@@ -5,9 +5,8 @@
 /*
  * image - what an image's name means on this node.
  *
- * The image directory has a directory for each reference, whose name is the
- * reference with every character but [A-Za-z0-9._-] written as % and two
- * hexadecimal digits in capitals ("%2F" for a slash, "%3A" for a colon). In it:
+ * The image directory has a directory for each reference, named after it as
+ * meta/imagename.h says. In it:
  *
  *	image.json	{"digest": "sha256:...", "kind": "files" or "host", ...}
  *	rootfs/		for files: the file system
@@ -33,9 +32,7 @@
 
 struct err;
 
-#define IMAGE_NAME_MAX 512
 #define IMAGE_JSON_MAX (256UL * 1024)
-#define IMAGE_ESCAPED_MAX (3 * IMAGE_NAME_MAX + 1)
 
 struct image {
 	char *dir;
@@ -55,8 +52,5 @@ struct image {
 int image_find(const char *dir, const char *name, struct image *ret,
 	       struct err *err);
 void image_done(struct image *image);
-
-/* The name of the directory of a reference; -1 for what is no reference. */
-int image_escape(const char *ref, char name[IMAGE_ESCAPED_MAX]);
 
 #endif
