@@ -13,6 +13,7 @@
 #include "kubelet/env.h"
 #include "kubelet/pod.h"
 #include "kubelet/podrefs.h"
+#include "kubelet/unsupported.h"
 #include "kubelet/volume.h"
 #include "meta/status.h"
 
@@ -148,9 +149,28 @@ fetch_next(struct pod *pod)
 			      on_fetched, pod);
 }
 
+/* One that runs is not given up for it: it was begun by a kubelet that knew no
+ * better. */
+static bool
+is_refused(struct pod *pod)
+{
+	struct err err;
+
+	for (size_t i = 0; i < pod->count; i++) {
+		if (pod->containers[i].phase == CONTAINER_RUNNING)
+			return false;
+	}
+	if (unsupported_check(pod->object, &err) == 0)
+		return false;
+	pod_step_done(pod, &err, "Unsupported", "Unsupported");
+	return true;
+}
+
 void
 pod_prepare(struct pod *pod)
 {
+	if (is_refused(pod))
+		return;
 	js_unref(&pod->have);
 	pod->have = json_object();
 	fetch_next(pod);
