@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/bucket.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -15,6 +16,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "handler/peer.h"
 #include "rpc/endpoint.h"
 #include "version.h"
 
@@ -25,9 +27,14 @@ struct launchlink {
 	struct launchlink_config config;
 	char *pod_uid, *vmi_uid;
 	struct loop_timer *timer;
+	struct loop_timer *news_timer; /* runs while news are held back */
+	bool has_news;
+	struct bucket news;
+	uint64_t since_ms; /* of the connection */
 	struct launch_client *client;
 	struct network_pod pod;
 	struct ucred peer;
+	struct launch_versions versions;
 	enum launchlink_state state;
 	unsigned tries;
 	char text[256];
@@ -71,6 +78,7 @@ disconnect(struct launchlink *link)
 	if (link->has_status)
 		launch_status_done(&link->status);
 	link->has_status = false;
+	launch_versions_done(&link->versions);
 }
 
 static void
@@ -83,7 +91,15 @@ try_later(struct launchlink *link)
 	loop_timer_start(link->timer, pause_ms * US_PER_MS);
 }
 
-/* The status is the launcher's own; a copy of it is kept. */
+static void
+set_text(char **text, const char *value)
+{
+	free(*text);
+	*text = xstrdup(value);
+}
+
+/* The status is the launcher's own; a copy of it is kept. What its libvirtd is
+ * the launcher knows only when that runs. */
 static void
 keep_status(struct launchlink *link, const struct launch_status *status)
 {
@@ -93,6 +109,48 @@ keep_status(struct launchlink *link, const struct launch_status *status)
 	if (link->has_status)
 		launch_status_done(&link->status);
 	link->has_status = launch_status_decode(copy, &link->status, &err) == 0;
+	set_text(&link->versions.libvirt, status->libvirt);
+	set_text(&link->versions.qemu, status->qemu);
+}
+
+/* A look at a machine costs, and its launcher is the pod's. */
+static void
+tell_news(void *arg)
+{
+	struct launchlink *link = arg;
+	uint64_t wait_us;
+
+	if (bucket_take(&link->news, loop_now_ns(), &wait_us)) {
+		link->has_news = false;
+		link->config.changed(link->config.arg);
+		return;
+	}
+	if (!link->has_news)
+		loop_timer_start(link->news_timer, wait_us);
+	link->has_news = true;
+}
+
+static void
+tell_late(void *arg)
+{
+	struct launchlink *link = arg;
+
+	link->has_news = false;
+	tell_news(link);
+}
+
+/* Not who it should be. Perhaps another one comes to listen there. */
+static void
+turn_away(struct launchlink *link)
+{
+	struct err err;
+
+	(void)err_set(&err, ERR_DENIED,
+		      "the launcher is that of another machine");
+	disconnect(link);
+	try_later(link);
+	answer(link, NULL, &err);
+	set_state(link, LINK_WAITING, err.text);
 }
 
 static void
@@ -101,23 +159,15 @@ on_status(void *ctx, const struct launch_status *status)
 	struct launchlink *link = ctx;
 
 	if (!str_equal(status->vmi_uid, link->vmi_uid)) {
-		struct err err;
-
-		(void)err_set(&err, ERR_DENIED, "not the right launcher");
-		loop_timer_stop(link->timer);
-		disconnect(link);
-		answer(link, NULL, &err);
-		set_state(link, LINK_REFUSED,
-			  "the launcher is that of another machine");
+		turn_away(link);
 		return;
 	}
 	keep_status(link, status);
 	if (link->state != LINK_READY)
 		log_info(NULL, "the launcher of pod %s answers", link->pod_uid);
-	link->tries = 0;
 	link->state = LINK_READY;
 	link->text[0] = '\0';
-	link->config.changed(link->config.arg);
+	tell_news(link);
 }
 
 static void
@@ -134,7 +184,15 @@ on_ready(void *ctx, const struct launch_versions *launcher)
 	struct launchlink *link = ctx;
 	struct err err;
 
-	(void)launcher;
+	launch_versions_done(&link->versions);
+	link->versions = (struct launch_versions){
+		.protocol_min = launcher->protocol_min,
+		.protocol_max = launcher->protocol_max,
+		.program = xstrdup(launcher->program),
+		.version = xstrdup(launcher->version),
+		.libvirt = xstrdup(launcher->libvirt),
+		.qemu = xstrdup(launcher->qemu),
+	};
 	if (launch_client_call(link->client, LAUNCH_STATUS, NULL, first_status,
 			       link, &err) == -1)
 		log_debug(NULL, "cannot ask a launcher, ignoring: %s",
@@ -150,6 +208,8 @@ on_ended(void *ctx, const struct err *err)
 	char text[sizeof(link->text)];
 
 	(void)snprintf(text, sizeof(text), "%s", err->text);
+	if (loop_now_ms() - link->since_ms >= LAUNCHLINK_LASTING_MS)
+		link->tries = 0;
 	disconnect(link);
 	/* A launcher that speaks another protocol will not learn ours, but
 	 * another handler may come with an update. */
@@ -180,19 +240,16 @@ launchlink_open_dir(const struct launchlink *link, const char *volume,
 	return open_volume(link, volume, name, ret_fd, err);
 }
 
-/* Whoever listens there has to be in a pod, or it is nobody to talk to. */
+/* Whoever listens there has to be in the pod, or it is nobody to talk to. */
 static int
 connect_launcher(struct launchlink *link, int *ret_fd, struct err *err)
 {
 	AUTO(close_fd) int dir = -1, fd = -1;
-	socklen_t len = sizeof(link->peer);
 
 	if (open_volume(link, LAUNCHLINK_SOCKETS, NULL, &dir, err) == -1 ||
 	    endpoint_connect(dir, SOCKET_NAME, &fd, err) == -1)
 		return -1;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &link->peer, &len) == -1)
-		return err_errno(err, "cannot see who the launcher is");
-	if (network_pod_open(link->peer.pid, &link->pod, err) == -1)
+	if (peer_open(fd, link->pod_uid, &link->peer, &link->pod, err) == -1)
 		return -1;
 	*ret_fd = TAKE_FD(fd);
 	return 0;
@@ -215,6 +272,7 @@ try_connect(void *arg)
 	int fd = -1;
 
 	if (connect_launcher(link, &fd, &err) == 0) {
+		link->since_ms = loop_now_ms();
 		link->client = launch_client_new(&config, fd);
 		return;
 	}
@@ -232,6 +290,9 @@ launchlink_new(const struct launchlink_config *config)
 	link->vmi_uid = xstrdup(config->vmi_uid);
 	link->state = LINK_WAITING;
 	link->pod = NETWORK_POD_INIT;
+	bucket_init(&link->news, LAUNCHLINK_NEWS_PER_S, LAUNCHLINK_NEWS_BURST,
+		    loop_now_ns());
+	link->news_timer = loop_timer_new(config->loop, tell_late, link);
 	link->timer = loop_timer_new(config->loop, try_connect, link);
 	loop_timer_start(link->timer, 0);
 	return link;
@@ -244,6 +305,7 @@ launchlink_free(struct launchlink *link)
 		return;
 	disconnect(link);
 	loop_timer_free(link->timer);
+	loop_timer_free(link->news_timer);
 	free(link->pod_uid);
 	free(link->vmi_uid);
 	free(link);
@@ -266,6 +328,12 @@ launchlink_status(const struct launchlink *link)
 {
 	return link->state == LINK_READY && link->has_status ? &link->status
 							     : NULL;
+}
+
+const struct launch_versions *
+launchlink_versions(const struct launchlink *link)
+{
+	return launchlink_status(link) == NULL ? NULL : &link->versions;
 }
 
 const struct network_pod *

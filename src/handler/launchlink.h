@@ -30,6 +30,15 @@ struct loop;
 #define LAUNCHLINK_EAGER_TRIES 250U
 #define LAUNCHLINK_RETRY_MS 200U
 
+/* A connection that has lasted so long was one; after a shorter one the next
+ * tries are not eager again. */
+#define LAUNCHLINK_LASTING_MS 10000U
+
+/* How often a launcher is listened to that has always news; see bucket.h. What
+ * it said last counts, whenever that is. */
+#define LAUNCHLINK_NEWS_PER_S 5U
+#define LAUNCHLINK_NEWS_BURST 50U
+
 /* emptyDir volumes of a launcher's pod; see docs/rendering.md. */
 #define LAUNCHLINK_SOCKETS "sockets"
 #define LAUNCHLINK_PUBLIC "public"
@@ -54,6 +63,8 @@ enum launchlink_state launchlink_state(const struct launchlink *link);
 const char *launchlink_text(const struct launchlink *link);
 /* NULL unless LINK_READY. */
 const struct launch_status *launchlink_status(const struct launchlink *link);
+const struct launch_versions *
+launchlink_versions(const struct launchlink *link);
 /* The pod, by its launcher; only when LINK_READY. */
 const struct network_pod *launchlink_pod(const struct launchlink *link);
 /* Who the launcher runs as. */

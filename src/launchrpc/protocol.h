@@ -18,8 +18,10 @@
 
 /* A launcher lives as long as its machine: after an update the handler meets
  * launchers of all earlier versions. Both name the range they speak. */
+#ifndef LAUNCH_PROTOCOL_MIN /* of a launcher that is made for tests */
 #define LAUNCH_PROTOCOL_MIN 1U
 #define LAUNCH_PROTOCOL_MAX 1U
+#endif
 
 #define LAUNCH_STATUS_MS 1000U
 #define LAUNCH_NOTIFY_STATUS "status"
@@ -28,6 +30,7 @@
 #define LAUNCH_INTERFACES_MAX 64U
 #define LAUNCH_DISKS_MAX 256U
 #define LAUNCH_PARALLEL_MAX 255U /* of QEMU */
+#define LAUNCH_STATUS_MAX (64UL * 1024) /* names and texts of a status */
 
 enum launch_method {
 	LAUNCH_VERSIONS, /* launch_versions -> launch_versions */

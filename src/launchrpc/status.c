@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/jssize.h"
 #include "base/mem.h"
 
 static void
@@ -220,6 +221,10 @@ launch_status_decode(const json_t *obj, struct launch_status *ret,
 	json_t *domain, *interfaces = NULL;
 
 	*ret = (struct launch_status){ 0 };
+	if (js_size(obj).bytes > LAUNCH_STATUS_MAX)
+		return err_set(err, ERR_LIMIT,
+			       "a status of more than %lu bytes",
+			       LAUNCH_STATUS_MAX);
 	if (versions_decode(obj, ret, err) == 0 &&
 	    js_get_obj(obj, "domain", &domain, err) == 0 &&
 	    domain_decode(domain, ret, err) == 0 &&
