@@ -77,6 +77,8 @@
 #define ANNOTATION_PAUSE_ID "ferry.io/pause-request-id"
 #define ANNOTATION_PAUSE_ANSWERED "ferry.io/pause-answered"
 #define ANNOTATION_PAUSE_FAILURE "ferry.io/pause-failure"
+/* What its launcher is and runs with; see docs/api.md. */
+#define ANNOTATION_LAUNCHER_VERSIONS "ferry.io/launcher-versions"
 
 /* Annotations of migrations. */
 #define ANNOTATION_EVACUATION "kubevirt.io/evacuationMigration"
@@ -174,6 +176,7 @@
 #define EVENT_BACKOFF "MigrationBackoff"
 #define EVENT_UNSCHEDULABLE "migrationTargetPodUnschedulable"
 #define EVENT_NO_HOST_MODEL_NODE "NoSuitableNodesForHostModelMigration"
+#define EVENT_PROXY_UNAVAILABLE "ProxyUnavailable"
 #define EVENT_UTILITY_PENDING "UtilityVolumeMigrationPending"
 
 /* Feature gates of the KubeVirt object that change what Ferry does. */

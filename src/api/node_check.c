@@ -28,6 +28,8 @@ static const struct rule state_rules[] = {
 	{ "targetNodeTopology", SIDE_TARGET },
 	{ "targetNodeDomainDetected", SIDE_TARGET },
 	{ "targetNodeDomainReadyTimestamp", SIDE_TARGET },
+	{ "targetWaitsFor", SIDE_TARGET },
+	{ "sourceWaitsFor", SIDE_SOURCE },
 	{ "startTimestamp", SIDE_SOURCE },
 	{ "mode", SIDE_SOURCE },
 	{ "abortStatus", SIDE_SOURCE },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "handler/decide.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "api/names.h"
@@ -53,6 +54,36 @@ decide_condition(const struct facts *f, struct decision *d,
 		json_decref(list);
 }
 
+static const char *
+waits_member(const struct facts *f)
+{
+	return facts_is_source(f) ? MEMBER_STATE "sourceWaitsFor"
+				  : MEMBER_STATE "targetWaitsFor";
+}
+
+bool
+decide_needs_proxy(const struct facts *f, struct decision *d)
+{
+	const char *member = waits_member(f);
+	char text[DECISION_TEXT_SIZE];
+
+	if (f->proxy_up)
+		return false;
+	(void)snprintf(text, sizeof(text),
+		       "ferry-proxy of node '%s' does not answer", f->node);
+	wish_text(&d->wishes, member, text);
+	decision_emit(d, true, EVENT_PROXY_UNAVAILABLE,
+		      "%s: the migration waits for it.", text);
+	decision_again(d, f->now_us + DECIDE_RETRY_US);
+	return true;
+}
+
+void
+decide_waits_no_more(const struct facts *f, struct decision *d)
+{
+	wish_gone(&d->wishes, waits_member(f));
+}
+
 void
 decide_failure(const struct facts *f, struct decision *d, const char *code,
 	       const char *text)
@@ -71,6 +102,7 @@ decide_failure(const struct facts *f, struct decision *d, const char *code,
 		wish_time(w, MEMBER_STATE "startTimestamp", f->now_us);
 	if (state->end_us == 0)
 		wish_time(w, MEMBER_STATE "endTimestamp", f->now_us);
+	decide_waits_no_more(f, d);
 	decision_emit(d, true, "Migrated",
 		      "VirtualMachineInstance migration uid %s failed. "
 		      "reason:%s",

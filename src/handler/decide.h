@@ -39,6 +39,11 @@ bool decide_owner(const struct facts *f, struct decision *d);
 
 /* How often what is waited for without being told is looked at. */
 #define DECIDE_RETRY_US INT64_C(1000000)
+/* How often a guest is asked to shut down. */
+#define DECIDE_SHUTDOWN_US (INT64_C(5) * 1000000)
+/* How often the network of a machine is looked at, though nobody says that
+ * anything is wrong with it. */
+#define DECIDE_MEND_US (INT64_C(30) * 1000000)
 /* How long the machine may need to be seen on the target, once the source has
  * given it away. */
 #define DECIDE_ARRIVAL_US (INT64_C(60) * 1000000)
@@ -66,6 +71,15 @@ void decide_stop(const struct facts *f, struct decision *d, enum step step);
 struct condition;
 void decide_condition(const struct facts *f, struct decision *d,
 		      const struct condition *condition);
+
+/*
+ * Nothing can be sent or received without the node's ferry-proxy: waits for it,
+ * and says so on the machine, in a member of this side's own. True while it
+ * does not answer.
+ */
+bool decide_needs_proxy(const struct facts *f, struct decision *d);
+/* It waits for nothing of this node any more. */
+void decide_waits_no_more(const struct facts *f, struct decision *d);
 
 /* The end of a migration by a failure: failed, completed, when and why. The
  * code is a word for programs. */

@@ -165,6 +165,12 @@ test_a_deleted_machine_is_shut_down_within_its_grace(void **state)
 	s.node.status.state = LAUNCH_RUNNING;
 	scene_expect(&s, "owner-deleted", STEP_SHUTDOWN);
 	assert_int_equal(s.decision.grace_s, 30);
+	/* Not again and again, for as long as it does not show. */
+	s.node.facts.shutdown_us = TEST_NOW;
+	scene_expect(&s, "owner-deleted", STEP_NONE);
+	assert_int_equal(s.decision.again_us, TEST_NOW + DECIDE_SHUTDOWN_US);
+	s.node.facts.now_us = TEST_NOW + DECIDE_SHUTDOWN_US;
+	scene_expect(&s, "owner-deleted", STEP_SHUTDOWN);
 	s.node.status.state = LAUNCH_SHUTTING_DOWN;
 	scene_expect(&s, "owner-deleted", STEP_NONE);
 	s.node.status.state = LAUNCH_RUNNING;
@@ -364,6 +370,66 @@ test_launchers_of_other_versions_fail_it_as_what_it_is(void **state)
 }
 
 static void
+test_a_machine_says_what_it_runs_with(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "a", "Running", false);
+	s.node.status.state = LAUNCH_RUNNING;
+	scene_expect(&s, "owner-tells", STEP_NONE);
+	assert_string_equal(
+		obj_annotation(s.after, ANNOTATION_LAUNCHER_VERSIONS),
+		"{\"libvirt\":\"9.0.0\",\"program\":\"ferry-launcher\","
+		"\"protocolMax\":1,\"protocolMin\":1,\"qemu\":\"7.2.22\","
+		"\"version\":\"1.0.0\"}");
+	scene_end(&s);
+}
+
+static void
+test_a_machine_of_a_newer_launcher_is_refused_before_it_is_sent(void **state)
+{
+	static const char newer[] =
+		"{\"protocolMin\":1,\"protocolMax\":1,\"program\":"
+		"\"ferry-launcher\",\"version\":\"2.0.0\",\"libvirt\":"
+		"\"11.0.0\",\"qemu\":\"10.1.0\"}";
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "b", "Running", true);
+	testfacts_set(s.machine, "metadata.annotations",
+		      ANNOTATION_LAUNCHER_VERSIONS, json_string(newer));
+	scene_expect(&s, "target-skewed", STEP_NONE);
+	assert_string_equal(after_text(&s, STATE "failureCode"), "VersionSkew");
+	assert_non_null(
+		strstr(after_text(&s, STATE "failureReason"), "QEMU 10.1.0"));
+	assert_non_null(
+		strstr(after_text(&s, STATE "failureReason"), "QEMU 7.2.22"));
+	/* Once it is under way it may be here. */
+	set_state(&s, "startTimestamp", json_string("2026-01-01T00:00:00Z"));
+	scene_expect(&s, "target-prepares", STEP_PREPARE);
+	scene_end(&s);
+}
+
+static void
+test_the_network_of_a_machine_is_looked_at_now_and_then(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "a", "Running", false);
+	s.node.status.state = LAUNCH_RUNNING;
+	scene_expect(&s, "owner-tells", STEP_NONE);
+	assert_int_equal(s.decision.again_us, TEST_NOW + DECIDE_MEND_US);
+	s.node.facts.now_us = TEST_NOW + DECIDE_MEND_US;
+	scene_expect(&s, "owner-mends", STEP_NETWORK);
+	/* Whatever becomes of that, the rest is told. */
+	assert_true(condition_is_true(js_at(s.after, "status.conditions"),
+				      COND_LIVE_MIGRATABLE));
+	scene_end(&s);
+}
+
+static void
 make_target_ready(struct scene *s)
 {
 	set_state(s, "targetNodeAddress", json_string("10.0.0.2"));
@@ -415,6 +481,101 @@ test_a_source_that_is_canceled_before_it_began_does_not(void **state)
 	s.node.facts.source.uid = TEST_UID;
 	scene_expect(&s, "source-begins", STEP_NONE);
 	assert_string_equal(after_text(&s, STATE "failureCode"), "Canceled");
+	scene_end(&s);
+}
+
+static void
+test_without_a_proxy_a_migration_waits_and_says_so(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "b", "Running", true);
+	(void)testnode_record(&s.node, LAUNCH_TARGET);
+	s.node.facts.proxy_up = false;
+	scene_expect(&s, "target-listens", STEP_NONE);
+	assert_non_null(strstr(after_text(&s, STATE "targetWaitsFor"), "'b'"));
+	assert_string_equal(s.decision.events[0].reason,
+			    EVENT_PROXY_UNAVAILABLE);
+	assert_true(s.decision.again_us < DECISION_NEVER);
+	json_decref(s.machine);
+	s.machine = json_deep_copy(s.after);
+	s.node.facts.proxy_up = true;
+	scene_expect(&s, "target-listens", STEP_LISTEN_TARGET);
+	s.node.facts.target.uid = TEST_UID;
+	scene_expect(&s, "target-tells", STEP_NONE);
+	assert_null(js_at(s.after, STATE "targetWaitsFor"));
+	scene_end(&s);
+
+	scene_begin(&s, "a", "Running", true);
+	s.node.status.state = LAUNCH_RUNNING;
+	make_target_ready(&s);
+	s.node.facts.proxy_up = false;
+	scene_expect(&s, "source-listens", STEP_NONE);
+	assert_non_null(strstr(after_text(&s, STATE "sourceWaitsFor"), "'a'"));
+	json_decref(s.machine);
+	s.machine = json_deep_copy(s.after);
+	s.node.facts.proxy_up = true;
+	s.node.facts.source.uid = TEST_UID;
+	scene_expect(&s, "source-claims", STEP_NONE);
+	assert_null(js_at(s.after, STATE "sourceWaitsFor"));
+	scene_end(&s);
+}
+
+/* A cancel needs no proxy, nor does the end of what was under way. */
+static void
+test_without_a_proxy_what_has_begun_comes_to_its_end(void **state)
+{
+	struct launch_record *r;
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "a", "Running", true);
+	s.node.status.state = LAUNCH_RUNNING;
+	s.node.facts.proxy_up = false;
+	make_target_ready(&s);
+	set_state(&s, "abortRequested", json_true());
+	set_state(&s, "startTimestamp", json_string("2026-01-01T00:00:00Z"));
+	scene_expect(&s, "source-begins", STEP_NONE);
+	assert_string_equal(after_text(&s, STATE "failureCode"), "Canceled");
+	scene_end(&s);
+
+	scene_begin(&s, "b", "Running", true);
+	s.node.facts.proxy_up = false;
+	s.node.facts.target.address = "";
+	make_target_ready(&s);
+	set_state(&s, "startTimestamp", json_string("2026-01-01T00:00:00Z"));
+	r = testnode_record(&s.node, LAUNCH_TARGET);
+	scene_expect(&s, "target-tells", STEP_NONE);
+	assert_string_equal(after_text(&s, STATE "targetNodeAddress"),
+			    "10.0.0.2");
+	r->completed = true;
+	r->end_us = TEST_NOW;
+	s.node.status.state = LAUNCH_RUNNING;
+	scene_expect(&s, "target-takes", STEP_NONE);
+	/* The end of it all is for others to see, listener or not. */
+	set_state(&s, "completed", json_true());
+	scene_expect(&s, "target-over", STEP_NONE);
+	assert_null(obj_label(s.after, LABEL_MIGRATION_TARGET_NODE));
+	scene_end(&s);
+}
+
+/* What could not be stopped while there was no way to the proxy. */
+static void
+test_a_machine_at_rest_has_no_listeners(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "a", "Running", false);
+	s.node.status.state = LAUNCH_RUNNING;
+	s.node.facts.target.uid = "?";
+	s.node.facts.source.uid = "?";
+	scene_expect(&s, "owner-hushes", STEP_STOP_TARGET);
+	s.node.facts.target.uid = "";
+	scene_expect(&s, "owner-hushes", STEP_STOP_SOURCE);
+	s.node.facts.source.uid = "";
+	scene_expect(&s, "owner-tells", STEP_NONE);
 	scene_end(&s);
 }
 
@@ -749,6 +910,16 @@ main(void)
 		cmocka_unit_test(
 			test_a_running_machine_without_a_domain_is_not_started_twice),
 		cmocka_unit_test(test_nothing_is_written_that_is_there_already),
+		cmocka_unit_test(test_a_machine_says_what_it_runs_with),
+		cmocka_unit_test(
+			test_a_machine_of_a_newer_launcher_is_refused_before_it_is_sent),
+		cmocka_unit_test(
+			test_the_network_of_a_machine_is_looked_at_now_and_then),
+		cmocka_unit_test(
+			test_without_a_proxy_a_migration_waits_and_says_so),
+		cmocka_unit_test(
+			test_without_a_proxy_what_has_begun_comes_to_its_end),
+		cmocka_unit_test(test_a_machine_at_rest_has_no_listeners),
 		cmocka_unit_test(
 			test_the_end_of_a_domain_is_the_end_of_its_machine),
 		cmocka_unit_test(test_a_domain_that_went_elsewhere_is_no_end),

@@ -16,6 +16,7 @@
 #include "api/pod.h"
 #include "api/vmi.h"
 #include "base/js.h"
+#include "launchrpc/request.h"
 #include "launchrpc/status.h"
 
 struct migratable;
@@ -29,7 +30,8 @@ enum launchlink_state {
 };
 
 /* What ferry-proxy has for this machine: the listener of a side, started for
- * this migration by whichever handler ran then. */
+ * this migration by whichever handler ran then. None while it does not
+ * answer. */
 struct facts_listener {
 	const char *uid;     /* of the migration; "" for none, "?" unknown */
 	const char *address; /* target only */
@@ -43,13 +45,16 @@ struct facts {
 	const json_t *object;  /* the same, whole; NULL: gone */
 	const struct pod *pod; /* its launcher's on this node; NULL */
 	enum launchlink_state link;
-	const char *link_text;              /* what is wrong with it; "" */
-	const struct launch_status *status; /* NULL unless LINK_READY */
+	const char *link_text;                  /* what is wrong with it; "" */
+	const struct launch_status *status;     /* NULL unless LINK_READY */
+	const struct launch_versions *versions; /* the same */
 	/* status.interfaces for the machine, once its network is set up. */
 	const json_t *interfaces;
+	int64_t network_us; /* when that was made or looked at last */
 	/* Whether it can be moved; NULL until that has been found out. */
 	const struct migratable *migratable;
 	const char *selinux_context; /* of its pod, "none" without SELinux */
+	bool proxy_up;               /* ferry-proxy of this node answers */
 	struct facts_listener source, target;
 	/* `finalize` has been answered for this migration; "" for none. */
 	const char *finalized;
@@ -58,6 +63,9 @@ struct facts {
 	const char *blame_uid, *blame_code, *blame_text;
 	/* Sockets have been removed after this migration; "" for none. */
 	const char *swept;
+	/* When the guest was asked to shut down, by this handler; 0: not yet.
+	 */
+	int64_t shutdown_us;
 	/* Why the request to pause or resume that the object has could not be
 	 * carried out; "" when it was not tried, or could. */
 	const char *pause_failure;

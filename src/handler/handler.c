@@ -21,6 +21,7 @@
 #include "handler/meter.h"
 #include "handler/nodelabels.h"
 #include "handler/proxyctl.h"
+#include "handler/strays.h"
 #include "kube/client.h"
 #include "kube/events.h"
 #include "kube/informer.h"
@@ -49,6 +50,7 @@ struct handler {
 	struct kube_client *client;
 	struct events *events;
 	struct proxyctl *proxy;
+	struct strays *strays;
 	struct nodelabels *labels;
 	struct informer *informers[SOURCE_COUNT];
 	struct worker *worker;
@@ -99,14 +101,20 @@ handler_host(const struct handler *h)
 	return h->host;
 }
 
-bool
-handler_is_ready(const struct handler *h)
+static bool
+has_seen_all(const struct handler *h)
 {
 	for (size_t i = 0; i < SOURCE_COUNT; i++) {
 		if (!informer_has_synced(h->informers[i]))
 			return false;
 	}
-	return proxyctl_is_up(h->proxy);
+	return true;
+}
+
+bool
+handler_is_ready(const struct handler *h)
+{
+	return has_seen_all(h) && proxyctl_is_up(h->proxy);
 }
 
 size_t
@@ -207,15 +215,58 @@ find(const struct handler *h, const char *key)
 	return node == NULL ? NULL : MAP_ENTRY(node, struct machine, node);
 }
 
+/* Of which machine an object tells; "". */
+static const char *
+machine_uid(const struct cache_object *object, int source)
+{
+	const struct pod *pod = object->view;
+
+	if (source != SOURCE_PODS)
+		return object->uid;
+	return pod == NULL ? "" : pod->vmi_uid;
+}
+
+static bool
+has_seen(const struct handler *h, int source, const char *vmi_uid)
+{
+	struct cache_walk walk =
+		cache_all(informer_cache(h->informers[source]));
+	const struct cache_object *object;
+
+	while ((object = cache_walk_next(&walk)) != NULL) {
+		if (str_equal(machine_uid(object, source), vmi_uid))
+			return true;
+	}
+	return false;
+}
+
+bool
+handler_knows(const struct handler *h, const char *vmi_uid)
+{
+	struct map_node *node = NULL;
+
+	while ((node = map_next(&h->machines, node)) != NULL) {
+		if (str_equal(MAP_ENTRY(node, struct machine, node)->uid,
+			      vmi_uid))
+			return true;
+	}
+	for (int source = 0; source < SOURCE_COUNT; source++) {
+		if (has_seen(h, source, vmi_uid))
+			return true;
+	}
+	return false;
+}
+
 /* Nothing is decided before all that there is has been seen: a machine that is
- * not seen yet would look like one that is gone. */
+ * not seen yet would look like one that is gone. A ferry-proxy that does not
+ * answer keeps migrations waiting and nothing else. */
 static void
 work(const char *key, void *arg)
 {
 	struct handler *h = arg;
 	struct machine *m = find(h, key);
 
-	if (!handler_is_ready(h)) {
+	if (!has_seen_all(h) || !proxyctl_is_settled(h->proxy)) {
 		worker_end(h->worker, key, true);
 		return;
 	}
@@ -346,6 +397,7 @@ pod_updated(const struct cache_object *old, const struct cache_object *object,
 	pod_changed(object, arg);
 }
 
+/* Those too that could not be looked at so far. */
 static void
 poke_all(struct handler *h)
 {
@@ -353,6 +405,18 @@ poke_all(struct handler *h)
 
 	while ((node = map_next(&h->machines, node)) != NULL)
 		handler_poke(h, node->key, 0);
+	for (size_t i = 0; i < SOURCE_COUNT; i++) {
+		struct cache_walk walk =
+			cache_all(informer_cache(h->informers[i]));
+		const struct cache_object *object;
+
+		while ((object = cache_walk_next(&walk)) != NULL) {
+			if (i == SOURCE_PODS)
+				pod_changed(object, h);
+			else
+				handler_poke(h, object->key, 0);
+		}
+	}
 }
 
 static void
@@ -361,11 +425,18 @@ proxy_changed(void *arg)
 	struct handler *h = arg;
 	struct map_node *node = NULL;
 
-	if (!proxyctl_is_up(h->proxy))
-		return;
-	while ((node = map_next(&h->machines, node)) != NULL)
+	while (proxyctl_is_up(h->proxy) &&
+	       (node = map_next(&h->machines, node)) != NULL)
 		machine_proxy_changed(MAP_ENTRY(node, struct machine, node));
 	poke_all(h);
+}
+
+static void
+proxy_listed(void *arg)
+{
+	struct handler *h = arg;
+
+	strays_stop(h->strays);
 }
 
 static struct informer *
@@ -483,12 +554,14 @@ start(struct handler *h)
 		.loop = h->options.loop,
 		.path = h->options.proxy_control,
 		.changed = proxy_changed,
+		.listed = proxy_listed,
 		.arg = h,
 	};
 
 	h->client = kube_client_new(&client);
 	h->events = events_new_for(h->client, COMPONENT);
 	h->worker = worker_new(&worker);
+	h->strays = strays_new(h, h->options.loop);
 	h->proxy = proxyctl_new(&proxy);
 	h->informers[SOURCE_HERE] = follow_machines(h, LABEL_NODE);
 	h->informers[SOURCE_RECEIVED] =
@@ -542,6 +615,7 @@ handler_free(struct handler *h)
 		machine_free(MAP_ENTRY(node, struct machine, node));
 	}
 	map_done(&h->machines);
+	strays_free(h->strays);
 	proxyctl_free(h->proxy);
 	for (size_t i = 0; i < SOURCE_COUNT; i++)
 		informer_free(h->informers[i]);

@@ -52,7 +52,7 @@ struct handler *handler_start(const struct handler_options *options,
 			      struct err *err);
 /* What runs goes on without it. NULL is fine. */
 void handler_free(struct handler *handler);
-/* All that it follows has been listed. */
+/* All that it follows has been listed, and ferry-proxy answers. */
 bool handler_is_ready(const struct handler *handler);
 size_t handler_machines(const struct handler *handler);
 /* Of what it serves; 0 for nothing. */
@@ -82,6 +82,8 @@ const struct seen_vmi *handler_vmi(const struct handler *handler,
  */
 const struct pod *handler_pod(const struct handler *handler, const char *key,
 			      const char *vmi_uid, const char *migration_uid);
+/* There is a machine of this uid here, or something that is left of one. */
+bool handler_knows(const struct handler *handler, const char *vmi_uid);
 /* Looks at a machine, now or in a while. */
 void handler_poke(struct handler *handler, const char *key, uint64_t delay_ms);
 /* The look at a machine is over; failed: again after a pause. */

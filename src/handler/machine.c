@@ -18,6 +18,7 @@
 #include "handler/host.h"
 #include "handler/launchlink.h"
 #include "handler/meter.h"
+#include "handler/network/network.h"
 #include "kube/events.h"
 #include "kube/obj.h"
 #include "meta/time.h"
@@ -75,6 +76,7 @@ forget_pod(struct machine *m)
 	m->interfaces = NULL;
 	network_result_free(m->network);
 	m->network = NULL;
+	m->shutdown_us = 0;
 	set_text(&m->pod_uid, "");
 }
 
@@ -275,6 +277,7 @@ gather(const struct machine *m, const struct pod *pod)
 {
 	const struct handler_options *options = handler_options(m->handler);
 	const json_t *object = machine_object(m);
+	bool proxy_up = proxyctl_is_up(handler_proxy(m->handler));
 
 	return (struct facts){
 		.now_us = time_now_us(),
@@ -285,11 +288,16 @@ gather(const struct machine *m, const struct pod *pod)
 		.link = m->link == NULL ? LINK_NONE : launchlink_state(m->link),
 		.link_text = m->link == NULL ? "" : launchlink_text(m->link),
 		.status = m->link == NULL ? NULL : launchlink_status(m->link),
+		.versions =
+			m->link == NULL ? NULL : launchlink_versions(m->link),
 		.interfaces = m->interfaces,
+		.network_us = m->network_us,
 		.migratable = m->judged ? &m->migratable : NULL,
 		.selinux_context = host_selinux_context(),
-		.source = { m->listens_for[PROXY_SOURCE], "", NULL },
-		.target = { m->listens_for[PROXY_TARGET],
+		.proxy_up = proxy_up,
+		.source = { proxy_up ? m->listens_for[PROXY_SOURCE] : "", "",
+			    NULL },
+		.target = { proxy_up ? m->listens_for[PROXY_TARGET] : "",
 			    js_str_at(m->target_result, "address"),
 			    js_obj_at(m->target_result, "ports") },
 		.finalized = m->finalized,
@@ -297,6 +305,7 @@ gather(const struct machine *m, const struct pod *pod)
 		.blame_uid = m->blame_uid,
 		.blame_code = js_str_at(m->blame, "reason"),
 		.blame_text = js_str_at(m->blame, "message"),
+		.shutdown_us = m->shutdown_us,
 		.pause_failure = pause_failure(m, object),
 	};
 }
@@ -421,6 +430,18 @@ back_off(struct machine *m)
 	m->retry_us = time_now_us() + pause_us;
 }
 
+/* A look at a network that is as it should be is no news. */
+static void
+log_done(const struct machine *m)
+{
+	const char *name = step_name(m->decision.step);
+
+	if (m->decision.step == STEP_NETWORK && !m->network->changed)
+		log_debug(NULL, "machine %s: %s is done", m->key, name);
+	else
+		log_info(NULL, "machine %s: %s is done", m->key, name);
+}
+
 void
 machine_step_done(struct machine *m, const struct err *err)
 {
@@ -445,8 +466,7 @@ machine_step_done(struct machine *m, const struct err *err)
 	} else {
 		m->failed_step = STEP_NONE;
 		m->failures = 0;
-		log_info(NULL, "machine %s: %s is done", m->key,
-			 step_name(m->decision.step));
+		log_done(m);
 		emit(m);
 		handler_poke(m->handler, m->key, 0);
 	}

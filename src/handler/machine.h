@@ -39,6 +39,7 @@ struct machine {
 	char *pod_uid;           /* that it leads to; "" */
 	json_t *interfaces;
 	struct network_result *network;
+	int64_t network_us; /* when that was last made or looked at */
 
 	char *counted; /* see meter_record() */
 
@@ -54,6 +55,7 @@ struct machine {
 	char *blame_uid; /* ferry-proxy has been asked about its failure */
 	json_t *blame;   /* and has said this; NULL for nothing */
 	char *pause_id, *pause_failure; /* the request that failed, and why */
+	int64_t shutdown_us; /* when the guest was asked to; 0: not */
 
 	/* The object as this handler has written it, until it is seen so. */
 	struct vmi *newer_vmi;

@@ -41,6 +41,7 @@ struct place {
 	/* What its handler remembers, lost when it is restarted. */
 	const char *listener[2];
 	bool silent; /* the handler does not run */
+	bool cut;    /* it has no way to ferry-proxy, which may run on */
 };
 
 static struct place places[NODES];
@@ -52,7 +53,7 @@ static unsigned run;
 
 /* How often what is worth playing was played. */
 static unsigned arrived, failed, canceled, post_copies, unconfirmed;
-static unsigned conflicts;
+static unsigned conflicts, cuts;
 
 #define CHECK(what)                                         \
 	do {                                                \
@@ -355,11 +356,24 @@ listen_on(struct place *p, int side, bool on)
 	p->listener[side] = on ? TEST_UID : "";
 }
 
+static bool
+needs_proxy(enum step step)
+{
+	static const bool needs[STEP_COUNT] = {
+		[STEP_LISTEN_SOURCE] = true, [STEP_LISTEN_TARGET] = true,
+		[STEP_STOP_SOURCE] = true,   [STEP_STOP_TARGET] = true,
+		[STEP_BLAME] = true,
+	};
+
+	return needs[step];
+}
+
 static void
 do_step(int i, enum step step)
 {
 	struct place *p = &places[i];
 
+	CHECK(!p->cut || !needs_proxy(step));
 	switch ((int)step) {
 	case STEP_PREPARE:
 		prepare(p);
@@ -391,6 +405,9 @@ do_step(int i, enum step step)
 		break;
 	case STEP_SWEEP:
 		p->node.facts.swept = TEST_UID;
+		break;
+	case STEP_NETWORK:
+		p->node.facts.network_us = now_us;
 		break;
 	case STEP_CLEANUP:
 		CHECK(!runs_on(i));
@@ -466,8 +483,9 @@ look(int i)
 	struct decision d;
 
 	f->now_us = now_us;
-	f->source.uid = p->listener[0];
-	f->target.uid = p->listener[1];
+	f->proxy_up = !p->cut;
+	f->source.uid = p->cut ? "" : p->listener[0];
+	f->target.uid = p->cut ? "" : p->listener[1];
 	decide(f, &d);
 	if (!write_wishes(p, &d) && d.step != STEP_NONE)
 		do_step(i, d.step);
@@ -504,6 +522,29 @@ control(void)
 	}
 }
 
+/* What it has, for whom is not known. */
+static void
+ask_proxy(struct place *p)
+{
+	for (int side = 0; side < 2; side++)
+		p->listener[side] = p->listens[side] ? "?" : "";
+}
+
+static void
+reach_proxy(struct place *p)
+{
+	if (!p->cut)
+		return;
+	cuts++;
+	p->cut = false;
+	for (int side = 0; side < 2; side++) {
+		if (!p->listens[side])
+			p->listener[side] = "";
+		else if (p->listener[side][0] == '\0')
+			p->listener[side] = "?";
+	}
+}
+
 /* What happens to those who work. */
 static void
 trouble(void)
@@ -513,8 +554,7 @@ trouble(void)
 
 	switch (dice(12)) {
 	case 0: /* the handler is restarted */
-		p->listener[0] = p->listens[0] ? "?" : "";
-		p->listener[1] = p->listens[1] ? "?" : "";
+		ask_proxy(p);
 		p->node.facts.finalized = p->node.facts.swept = "";
 		p->node.facts.blame_uid = "";
 		testnode_see(&p->node, live);
@@ -542,6 +582,13 @@ trouble(void)
 		if (is_alive(A) &&
 		    places[A].node.status.cause == LAUNCH_CAUSE_MIGRATED)
 			pod_ends(A);
+		break;
+	case 6:
+		p->cut = true;
+		break;
+	case 7:
+	case 8:
+		reach_proxy(p);
 		break;
 	default:
 		break;
@@ -622,6 +669,7 @@ drain(void)
 		now_us += 2 * SECOND;
 		for (int i = 0; i < NODES; i++) {
 			places[i].silent = false;
+			reach_proxy(&places[i]);
 			testnode_see(&places[i].node, live);
 			look(i);
 		}
@@ -665,13 +713,14 @@ test_whatever_happens_the_machine_is_kept_and_its_migration_ends(void **state)
 	json_decref(live);
 	live = NULL;
 	print_message("%u arrived, %u failed, %u canceled, %u in post-copy, "
-		      "%u unconfirmed, %u conflicts\n",
+		      "%u unconfirmed, %u conflicts, %u times without a "
+		      "proxy\n",
 		      arrived, failed, canceled, post_copies, unconfirmed,
-		      conflicts);
+		      conflicts, cuts);
 	/* It was worth it. */
 	assert_true(arrived > RUNS / 10 && failed > RUNS / 10);
 	assert_true(canceled > 0 && post_copies > 0 && conflicts > 0 &&
-		    unconfirmed > 0);
+		    unconfirmed > 0 && cuts > RUNS);
 }
 
 int

@@ -4,10 +4,13 @@
 
 #include "api/names.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/jsat.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "handler/decide.h"
 #include "handler/migratable.h"
+#include "handler/skew.h"
 #include "kube/conditions.h"
 #include "kube/obj.h"
 #include "meta/time.h"
@@ -87,6 +90,12 @@ owner_deleted(const struct facts *f, struct decision *d)
 {
 	if (!objmeta_is_deleting(&f->vmi->meta))
 		return false;
+	/* A guest that was asked may take its time to show it; one that was not
+	 * up to it then is asked again. */
+	if (f->now_us < f->shutdown_us + DECIDE_SHUTDOWN_US) {
+		decision_again(d, f->shutdown_us + DECIDE_SHUTDOWN_US);
+		return true;
+	}
 	if (facts_has_domain(f) && f->status->state != LAUNCH_SHUTTING_DOWN) {
 		int64_t grace_s = js_int_at(
 			f->object, "spec.terminationGracePeriodSeconds",
@@ -229,12 +238,24 @@ tell_migratable(const struct facts *f, struct decision *d)
 		  m->block ? "BlockMigration" : "LiveMigration");
 }
 
+/* What it runs with, for the node that may receive it one day. */
+static void
+tell_versions(const struct facts *f, struct decision *d)
+{
+	AUTO(free_ptr) char *text = skew_text(f->versions);
+
+	if (text != NULL)
+		wish_tag(&d->wishes, "annotations",
+			 ANNOTATION_LAUNCHER_VERSIONS, text);
+}
+
 /* Everything the node says about a machine that runs. */
 static void
 tell(const struct facts *f, struct decision *d)
 {
 	struct wishes *w = &d->wishes;
 
+	tell_versions(f, d);
 	tell_pause(f, d);
 	tell_migratable(f, d);
 	decide_condition(f, d,
@@ -288,6 +309,23 @@ owner_pauses(const struct facts *f, struct decision *d)
 	return true;
 }
 
+/* Of a migration that is over, and whose end could not be tidied up: there was
+ * no way to ferry-proxy then. */
+static bool
+owner_hushes(const struct facts *f, struct decision *d)
+{
+	if (f->vmi->migration != NULL && !facts_is_over(f))
+		return false;
+	if (f->target.uid[0] == '\0' && f->source.uid[0] == '\0')
+		return false;
+	if (f->vmi->phase == VMI_RUNNING)
+		tell(f, d);
+	decide_stop(f, d,
+		    f->target.uid[0] != '\0' ? STEP_STOP_TARGET
+					     : STEP_STOP_SOURCE);
+	return true;
+}
+
 /* A proxy that was killed leaves its sockets, and nobody else would remove
  * them before the next migration. */
 static bool
@@ -300,6 +338,23 @@ owner_sweeps(const struct facts *f, struct decision *d)
 	if (f->vmi->phase == VMI_RUNNING)
 		tell(f, d);
 	d->step = STEP_SWEEP;
+	return true;
+}
+
+/* The pod can spoil what was made for it at any time, and so can people. The
+ * last rule but one: a machine whose network cannot be mended is told about as
+ * ever. */
+static bool
+owner_mends(const struct facts *f, struct decision *d)
+{
+	if (f->vmi->phase != VMI_RUNNING)
+		return false;
+	if (f->now_us < f->network_us + DECIDE_MEND_US) {
+		decision_again(d, f->network_us + DECIDE_MEND_US);
+		return false;
+	}
+	tell(f, d);
+	d->step = STEP_NETWORK;
 	return true;
 }
 
@@ -316,7 +371,8 @@ static const struct decide_rule owner_rules[] = {
 	{ "owner-deleted", owner_deleted }, { "owner-waits", owner_waits },
 	{ "owner-left", owner_left },       { "owner-network", owner_network },
 	{ "owner-starts", owner_starts },   { "owner-runs", owner_runs },
-	{ "owner-pauses", owner_pauses },   { "owner-sweeps", owner_sweeps },
+	{ "owner-pauses", owner_pauses },   { "owner-hushes", owner_hushes },
+	{ "owner-sweeps", owner_sweeps },   { "owner-mends", owner_mends },
 	{ "owner-tells", owner_tells },
 };
 

@@ -17,6 +17,7 @@
 #include "version.h"
 
 #define US_PER_MS 1000U
+#define ALL_LISTED ((1U << PROXY_SIDE_COUNT) - 1)
 
 struct proxyctl {
 	struct proxyctl_config config;
@@ -24,8 +25,9 @@ struct proxyctl {
 	struct loop_timer *timer, *metrics_timer;
 	char *metrics;                  /* NULL: not known */
 	json_t *keys[PROXY_SIDE_COUNT]; /* objects: key to true */
-	unsigned listed;                /* sides that have been asked for */
-	bool complained;
+	unsigned listed;                /* sides that are known, as bits */
+	bool changed;                   /* keys are others than were told */
+	bool settled, complained;
 };
 
 static const char *const side_names[PROXY_SIDE_COUNT] = {
@@ -36,7 +38,13 @@ static const char *const side_names[PROXY_SIDE_COUNT] = {
 bool
 proxyctl_is_up(const struct proxyctl *ctl)
 {
-	return ctl->caller != NULL && ctl->listed == PROXY_SIDE_COUNT;
+	return ctl->caller != NULL && ctl->listed == ALL_LISTED;
+}
+
+bool
+proxyctl_is_settled(const struct proxyctl *ctl)
+{
+	return ctl->settled;
 }
 
 bool
@@ -77,6 +85,7 @@ lose(struct proxyctl *ctl, const struct err *err)
 	rpc_caller_free(ctl->caller);
 	ctl->caller = NULL;
 	ctl->listed = 0;
+	ctl->settled = true;
 	loop_timer_stop(ctl->metrics_timer);
 	set_metrics(ctl, NULL);
 	for (size_t i = 0; i < PROXY_SIDE_COUNT; i++)
@@ -90,20 +99,43 @@ lose(struct proxyctl *ctl, const struct err *err)
 }
 
 static void
-keep(struct proxyctl *ctl, enum proxy_side side, const json_t *list)
+came_up(struct proxyctl *ctl)
 {
-	const json_t *item;
-	size_t i;
-
-	json_array_foreach(list, i, item) json_object_set_new(
-		ctl->keys[side], js_str_at(item, "key"), json_true());
-	if (++ctl->listed < PROXY_SIDE_COUNT)
-		return;
+	ctl->settled = true;
 	ctl->complained = false;
+	ctl->changed = true;
 	log_info(NULL, "ferry-proxy has %zu source and %zu target listeners",
 		 json_object_size(ctl->keys[PROXY_SOURCE]),
 		 json_object_size(ctl->keys[PROXY_TARGET]));
-	ctl->config.changed(ctl->config.arg);
+}
+
+/* Calls are answered one after the other: what was started before this was
+ * asked is in it, and what is started after it is added after it. */
+static void
+keep(struct proxyctl *ctl, enum proxy_side side, const json_t *list)
+{
+	json_t *keys = json_object();
+	bool was_up = proxyctl_is_up(ctl);
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item)
+		json_object_set_new(keys, js_str_at(item, "key"), json_true());
+	ctl->changed |= !json_equal(keys, ctl->keys[side]);
+	json_decref(ctl->keys[side]);
+	ctl->keys[side] = keys;
+	ctl->listed |= 1U << side;
+	if (!was_up && proxyctl_is_up(ctl))
+		came_up(ctl);
+}
+
+/* One that does not say what runs is of no use. */
+static void
+on_ended(void *ctx, const struct err *err)
+{
+	struct err copy = *err;
+
+	lose(ctx, &copy);
 }
 
 static void
@@ -111,21 +143,27 @@ sources_listed(void *arg, const json_t *result, const struct err *err)
 {
 	if (err == NULL)
 		keep(arg, PROXY_SOURCE, result);
+	else
+		on_ended(arg, err);
 }
 
+/* The last that is asked for. */
 static void
 targets_listed(void *arg, const json_t *result, const struct err *err)
 {
-	if (err == NULL)
-		keep(arg, PROXY_TARGET, result);
-}
+	struct proxyctl *ctl = arg;
+	bool changed;
 
-static void
-on_ended(void *ctx, const struct err *err)
-{
-	struct err copy = *err;
-
-	lose(ctx, &copy);
+	if (err != NULL) {
+		on_ended(ctl, err);
+		return;
+	}
+	keep(ctl, PROXY_TARGET, result);
+	changed = ctl->changed;
+	ctl->changed = false;
+	if (changed)
+		ctl->config.changed(ctl->config.arg);
+	ctl->config.listed(ctl->config.arg);
 }
 
 static void
@@ -154,11 +192,23 @@ static int
 ask(struct proxyctl *ctl, struct err *err)
 {
 	if (rpc_caller_call(ctl->caller, "source.list", NULL,
-			    PROXYCTL_TIMEOUT_MS, sources_listed, ctl,
+			    PROXYCTL_LIST_TIMEOUT_MS, sources_listed, ctl,
 			    err) == -1)
 		return -1;
 	return rpc_caller_call(ctl->caller, "target.list", NULL,
-			       PROXYCTL_TIMEOUT_MS, targets_listed, ctl, err);
+			       PROXYCTL_LIST_TIMEOUT_MS, targets_listed, ctl,
+			       err);
+}
+
+void
+proxyctl_list(struct proxyctl *ctl)
+{
+	struct err err;
+
+	if (proxyctl_is_up(ctl) && ask(ctl, &err) == -1)
+		log_debug(NULL,
+			  "cannot ask ferry-proxy what runs, ignoring: %s",
+			  err.text);
 }
 
 /* The operator's own path: nobody else can write there. */

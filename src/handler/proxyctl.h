@@ -22,8 +22,9 @@ struct loop;
 struct proxyctl;
 
 #define PROXYCTL_RETRY_MS 500U
-#define PROXYCTL_TIMEOUT_MS 30000U /* of a call */
-#define PROXYCTL_METRICS_MS 5000U  /* between two looks at its counters */
+#define PROXYCTL_TIMEOUT_MS 30000U      /* of a call */
+#define PROXYCTL_LIST_TIMEOUT_MS 10000U /* of the question what runs */
+#define PROXYCTL_METRICS_MS 5000U       /* between two looks at its counters */
 
 enum proxy_side {
 	PROXY_SOURCE,
@@ -34,8 +35,10 @@ enum proxy_side {
 struct proxyctl_config {
 	struct loop *loop;
 	const char *path; /* of the control socket; not copied */
-	/* It is known what runs; or nothing is known any more. */
+	/* Other listeners run than was known; or nothing is known any more. */
 	void (*changed)(void *arg);
+	/* It has said again what runs, whether that has changed or not. */
+	void (*listed)(void *arg);
 	void *arg;
 };
 
@@ -44,6 +47,10 @@ void proxyctl_free(struct proxyctl *ctl); /* NULL is fine */
 
 /* Connected, and it is known what runs. */
 bool proxyctl_is_up(const struct proxyctl *ctl);
+/* It has been up, or been found not to be: what is_up says means something. */
+bool proxyctl_is_settled(const struct proxyctl *ctl);
+/* Asks again what runs. Nothing is done while it is not up. */
+void proxyctl_list(struct proxyctl *ctl);
 /* What it counts, as Prometheus' text and a few seconds old; "" when it is not
  * known. */
 const char *proxyctl_metrics(const struct proxyctl *ctl);

@@ -130,6 +130,11 @@ source_listens(const struct facts *f, struct decision *d)
 		return true;
 	if (str_equal(f->source.uid, state_of(f)->uid))
 		return false;
+	/* One that has been canceled needs no way any more. */
+	if (state_of(f)->abort_requested)
+		return false;
+	if (decide_needs_proxy(f, d))
+		return true;
 	d->step = STEP_LISTEN_SOURCE;
 	return true;
 }
@@ -146,6 +151,7 @@ source_claims(const struct facts *f, struct decision *d)
 		return false;
 	wish_time(&d->wishes, MEMBER_STATE "startTimestamp", f->now_us);
 	wish_text(&d->wishes, MEMBER_STATE "mode", "PreCopy");
+	decide_waits_no_more(f, d);
 	d->wishes.exact = true;
 	decision_emit(d, false, "Migrating",
 		      "VirtualMachineInstance is migrating.");
@@ -269,6 +275,13 @@ tell_failure(const struct facts *f, const struct launch_record *r,
 			  r->reason == LAUNCH_REASON_CONNECTION_LOST;
 	char text[DECISION_TEXT_SIZE];
 
+	if (connection && !f->proxy_up) {
+		(void)snprintf(text, sizeof(text),
+			       "%s; ferry-proxy of node '%s' does not answer",
+			       r->message, f->node);
+		decide_failure(f, d, launch_reason_name(r->reason), text);
+		return;
+	}
 	if (!connection || f->blame_text[0] == '\0' ||
 	    !str_equal(f->blame_uid, state_of(f)->uid)) {
 		decide_failure(f, d, launch_reason_name(r->reason), r->message);

@@ -17,6 +17,7 @@
 #include "handler/launchlink.h"
 #include "handler/machine.h"
 #include "meta/quantity.h"
+#include "meta/time.h"
 
 /* Below the pod's public volume; see docs/rendering.md. */
 #define SOCKET_DIR "migrationproxy"
@@ -117,6 +118,7 @@ set_up_network(struct machine *m, struct err *err)
 		return -1;
 	network_result_free(m->network);
 	m->network = result;
+	m->network_us = time_now_us();
 	json_decref(m->interfaces);
 	m->interfaces = interfaces_json(m);
 	if (result->mended[0] != '\0')
@@ -525,6 +527,7 @@ step_unpause(struct machine *m)
 static void
 step_shutdown(struct machine *m)
 {
+	m->shutdown_us = time_now_us();
 	call(m, LAUNCH_SHUTDOWN, launch_grace_encode(m->decision.grace_s));
 }
 

@@ -8,7 +8,9 @@
 #include "base/jsat.h"
 #include "base/str.h"
 #include "handler/decide.h"
+#include "handler/skew.h"
 #include "kube/conditions.h"
+#include "kube/obj.h"
 
 static const struct migration_state *
 state_of(const struct facts *f)
@@ -79,6 +81,22 @@ target_waits(const struct facts *f, struct decision *d)
 	return true;
 }
 
+/* The machine would be sent, and not be taken. */
+static bool
+target_skewed(const struct facts *f, struct decision *d)
+{
+	const struct skew_side here = { f->node, f->versions };
+	char why[DECISION_TEXT_SIZE];
+
+	if (state_of(f)->start_us != 0 ||
+	    !skew_found_in(
+		    obj_annotation(f->object, ANNOTATION_LAUNCHER_VERSIONS),
+		    state_of(f)->source_node, &here, why, sizeof(why)))
+		return false;
+	decide_failure(f, d, "VersionSkew", why);
+	return true;
+}
+
 /* Not begun and not to begin: the controller ends it. */
 static bool
 target_canceled(const struct facts *f, struct decision *d)
@@ -112,6 +130,11 @@ target_listens(const struct facts *f, struct decision *d)
 		return false;
 	if (has_arrived(f))
 		return false;
+	/* One that has begun goes on, or fails by itself. */
+	if (!f->proxy_up && state_of(f)->start_us != 0)
+		return false;
+	if (decide_needs_proxy(f, d))
+		return true;
 	d->step = STEP_LISTEN_TARGET;
 	decision_emit(d, false, "PreparingTarget",
 		      "VirtualMachineInstance Migration Target Prepared.");
@@ -171,6 +194,18 @@ emit_listening(const struct facts *f, struct decision *d)
 		      f->target.address, text);
 }
 
+static void
+tell_listener(const struct facts *f, struct decision *d)
+{
+	struct wishes *w = &d->wishes;
+
+	wish_text(w, MEMBER_STATE "targetNodeAddress", f->target.address);
+	wish_set(w, MEMBER_STATE "targetDirectMigrationNodePorts",
+		 json_deep_copy(f->target.ports));
+	if (!str_equal(state_of(f)->target_address, f->target.address))
+		emit_listening(f, d);
+}
+
 /* What the target says of itself as it goes: where it listens, what it has
  * seen of the machine. */
 static bool
@@ -181,11 +216,9 @@ target_tells(const struct facts *f, struct decision *d)
 
 	if (has_arrived(f) || (r->completed && r->failed))
 		return false;
-	wish_text(w, MEMBER_STATE "targetNodeAddress", f->target.address);
-	wish_set(w, MEMBER_STATE "targetDirectMigrationNodePorts",
-		 json_deep_copy(f->target.ports));
-	if (!str_equal(state_of(f)->target_address, f->target.address))
-		emit_listening(f, d);
+	decide_waits_no_more(f, d);
+	if (f->proxy_up)
+		tell_listener(f, d);
 	if (r->domain_detected)
 		wish_set(w, MEMBER_STATE "targetNodeDomainDetected",
 			 json_true());
@@ -303,6 +336,7 @@ static const struct decide_rule target_rules[] = {
 	{ "target-pod-down", target_pod_down },
 	{ "target-refused", target_refused },
 	{ "target-waits", target_waits },
+	{ "target-skewed", target_skewed },
 	{ "target-canceled", target_canceled },
 	{ "target-network", target_network },
 	{ "target-prepares", target_prepares },

@@ -10,6 +10,10 @@
 static char no_text[] = "";
 static char vmi_uid[] = "u1";
 static char migration_uid[] = TEST_UID;
+static char program[] = "ferry-launcher";
+static char version[] = "1.0.0";
+static char libvirt[] = "9.0.0";
+static char qemu[] = "7.2.22";
 
 void
 testnode_init(struct testnode *n, const char *name)
@@ -33,6 +37,14 @@ testnode_init(struct testnode *n, const char *name)
 		.disk_error = no_text,
 		.libvirt_up = true,
 	};
+	n->versions = (struct launch_versions){
+		.protocol_min = LAUNCH_PROTOCOL_MIN,
+		.protocol_max = LAUNCH_PROTOCOL_MAX,
+		.program = program,
+		.version = version,
+		.libvirt = libvirt,
+		.qemu = qemu,
+	};
 	n->interfaces =
 		testjson("[{'name': 'default', 'mac': '02:00:00:00:00:01'}]");
 	n->ports = testjson("{'4711': 0, '4712': 49152}");
@@ -45,9 +57,12 @@ testnode_init(struct testnode *n, const char *name)
 		.link = LINK_READY,
 		.link_text = "",
 		.status = &n->status,
+		.versions = &n->versions,
 		.interfaces = n->interfaces,
+		.network_us = TEST_NOW,
 		.migratable = &n->migratable,
 		.selinux_context = "none",
+		.proxy_up = true,
 		.source = { "", "", NULL },
 		.target = { "", "10.0.0.2", n->ports },
 		.finalized = "",

@@ -19,6 +19,7 @@ struct testnode {
 	json_t *object;
 	struct pod pod;
 	struct launch_status status;
+	struct launch_versions versions;
 	struct launch_record record;
 	json_t *interfaces, *ports;
 	struct migratable migratable;
