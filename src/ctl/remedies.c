@@ -186,8 +186,13 @@ static const struct remedy remedies[] = {
 		     CANCEL }),
 	FOR(WAITING, "AbortAcknowledgement", "cancel-not-clean",
 	    "It was canceled and the source node has not said that it "
-	    "stopped. After 120 seconds it counts as failed.",
-	    .check = { HANDLER, EVENTS }, .fix = { WAIT }),
+	    "stopped. As long as no node answers the machine may be on "
+	    "either of them, and nothing is taken away.",
+	    .check = { HANDLER, EVENTS },
+	    .fix = { { "bring the handlers of both nodes back", NULL },
+		     { "or, if the target node is gone for good, take it out",
+		       "kubectl delete node {target}" },
+		     WAIT }),
 
 	FOR(FAILURE, "MachineGone", "machine-not-running",
 	    "The machine was deleted meanwhile.",
@@ -302,13 +307,14 @@ static const struct remedy remedies[] = {
 		       "MigrationPolicy",
 		       "kubectl explain migrationpolicy.spec" },
 		     AGAIN }),
-	FOR(FAILURE, "AbortTimeout", "cancel-not-clean",
-	    "The source node did not answer the request to abort within 120 "
-	    "seconds.",
-	    .check = { HANDLER, NODES, MACHINE },
-	    .fix = { { "bring the source node's handler back; it will find "
-		       "the migration ended and clean up",
-		       NULL } }),
+	FOR(FAILURE, "TargetOnSourceNode", "unschedulable",
+	    "The target pod was put on the node that the machine runs on, "
+	    "against its anti-affinity.",
+	    .check = { NODES, PREFLIGHT },
+	    .fix = { { "see that the cluster's scheduler, or whoever bound "
+		       "the pod, heeds anti-affinity",
+		       NULL },
+		     AGAIN }),
 
 	FOR(NODE, "Canceled", "cancel-not-clean",
 	    "It was aborted on request; the machine runs where it was.",
