@@ -24,6 +24,7 @@ import subprocess
 import tempfile
 import uuid
 
+import guest_kernel
 from clusters import Cluster
 from kubeapi import path_of, wait_for
 from lab_ping import Pinger
@@ -35,9 +36,6 @@ GUEST_IMAGE = "ferry/guest:demo"
 PATIENCE = 180  # seconds for anything that takes a guest
 UP_DEADLINE = 300
 LOG_SHOWN = 2000  # characters of each program's
-ARGUMENTS = ("console=ttyS0 quiet panic=-1 nokaslr mitigations=off "
-             "tsc=reliable no_timer_check gip={address}/24 gdirty={dirty} "
-             "gdisk=20")
 VM = "virtualmachines"
 VMI = "virtualmachineinstances"
 VMIM = "virtualmachineinstancemigrations"
@@ -97,8 +95,8 @@ def manifest(name, address, **more):
                     "cpu": {"model": "qemu64"},
                     "memory": {"guest": more.get("memory", "128Mi")},
                     "firmware": {"kernelBoot": {
-                        "kernelArgs": ARGUMENTS.format(
-                            address=address, dirty=more.get("dirty", "8,0")),
+                        "kernelArgs": guest_kernel.arguments(
+                            address, more.get("dirty", "8,0")),
                         "container": {"image": GUEST_IMAGE,
                                       "kernelPath": "/boot/vmlinuz",
                                       "initrdPath": "/boot/initrd"}}},

@@ -13,6 +13,7 @@ import uuid
 
 import libvirt
 
+import guest_kernel
 import lab_disk
 from lab_space import wait_until
 
@@ -56,10 +57,6 @@ _DISK = """<disk type='file' device='disk'>
       <target dev='vda' bus='virtio'/>
     </disk>"""
 
-_CMDLINE = ("console=ttyS0 quiet panic=-1 nokaslr mitigations=off "
-            "tsc=reliable no_timer_check "
-            "gip={address}/24 gdirty={dirty} gdisk=20")
-
 _COUNTER = re.compile(r"^counter boot=(\w+) n=(\d+)\r?$", re.M)
 _NUMBER = re.compile(r"^counter boot=\w+ n=(\d+)\r?$", re.M)
 _MEMCHECK = re.compile(r"^memcheck pass=(\d+) rewritten=\d+ bad=0\r?$", re.M)
@@ -80,7 +77,7 @@ class Guest:
         self._console = f"/var/log/{name}.console"
         self._xml = _XML.format(
             name=name, uuid=uuid.uuid4(), memory=memory, files=files,
-            cmdline=_CMDLINE.format(address=ADDRESS, dirty=dirty),
+            cmdline=guest_kernel.arguments(ADDRESS, dirty),
             console=self._console, mac=MAC,
             disk=_DISK.format(path=DISK) if disk_mib else "")
 

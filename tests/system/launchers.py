@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import uuid
 
+import guest_kernel
 import rpc
 from gates import Gate
 from lab import BUILD, CACHE, LOG_LINES, REPOSITORY, Lab
@@ -22,10 +23,6 @@ from lab_space import wait_until
 LAUNCHER = os.path.join(BUILD, "src", "launcher", "ferry-launcher")
 NAMESPACE = "default"
 PATIENCE = 120  # seconds
-
-_ARGUMENTS = ("console=ttyS0 quiet panic=-1 nokaslr mitigations=off "
-              "tsc=reliable no_timer_check gip={address}/24 gdirty={dirty} "
-              "gdisk=20")
 
 _PASSWD = """root:x:0:0:root:/root:/bin/sh
 libvirt-qemu:x:64055:64055::/:/usr/sbin/nologin
@@ -53,8 +50,7 @@ def make_vmi(name, memory="128Mi", dirty="8,0", disks=(), volumes=(),
                 "firmware": {
                     "uuid": str(uuid.uuid4()),
                     "kernelBoot": {
-                        "kernelArgs": _ARGUMENTS.format(address=ADDRESS,
-                                                        dirty=dirty),
+                        "kernelArgs": guest_kernel.arguments(ADDRESS, dirty),
                         "container": {"image": "guest",
                                       "kernelPath": "/vmlinuz",
                                       "initrdPath": "/initrd"}}},
