@@ -171,6 +171,8 @@ decode_nodes(const json_t *obj, struct migration_state *state)
 	size_t i;
 
 	state->target_address = text_at(obj, "targetNodeAddress");
+	state->target_waits = text_at(obj, "targetWaitsFor");
+	state->source_waits = text_at(obj, "sourceWaitsFor");
 	state->domain_detected =
 		js_bool_at(obj, "targetNodeDomainDetected", false);
 	state->domain_ready_us =
@@ -222,6 +224,8 @@ migration_state_free(struct migration_state *state)
 	text_free(state->source_pvc);
 	text_free(state->target_pvc);
 	text_free(state->target_address);
+	text_free(state->target_waits);
+	text_free(state->source_waits);
 	text_free(state->failure_reason);
 	text_free(state->source_state_uid);
 	text_free(state->target_state_uid);

@@ -97,6 +97,9 @@ struct migration_state {
 	size_t port_count;
 	bool domain_detected;
 	int64_t domain_ready_us;
+	char *target_waits; /* what keeps it from listening; "" */
+	/* by the source node */
+	char *source_waits; /* what keeps it from starting; "" */
 	/* by the source node, or by the target node on success */
 	int64_t start_us, end_us;
 	bool completed, failed;

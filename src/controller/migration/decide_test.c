@@ -364,6 +364,25 @@ test_a_new_one_that_is_on_its_way_can_be_canceled(void **state)
 }
 
 static void
+test_what_a_node_waits_for_is_said_in_its_words(void **state)
+{
+	static char waits[] = "ferry-proxy of node 'b' does not answer";
+
+	(void)state;
+	testfacts_in(&t, MIGRATION_PREPARING_TARGET);
+	t.state.target_waits = waits;
+	run();
+	expect_cond(COND_WAITING, WAITING_TARGET_PREPARATION);
+	assert_non_null(strstr(find_cond(COND_WAITING)->message, waits));
+	testfacts_in(&t, MIGRATION_TARGET_READY);
+	t.state.target_waits = t.state.target_address;
+	t.state.source_waits = waits;
+	run();
+	expect_cond(COND_WAITING, WAITING_SOURCE_START);
+	assert_non_null(strstr(find_cond(COND_WAITING)->message, waits));
+}
+
+static void
 test_a_new_one_that_was_handed_off_gets_no_other_pod(void **state)
 {
 	(void)state;
@@ -639,6 +658,8 @@ main(void)
 		cmocka_unit_test(test_a_canceled_one_does_not_move_on),
 		cmocka_unit_test(
 			test_a_new_one_that_is_on_its_way_can_be_canceled),
+		cmocka_unit_test(
+			test_what_a_node_waits_for_is_said_in_its_words),
 		cmocka_unit_test(
 			test_a_new_one_that_was_handed_off_gets_no_other_pod),
 		cmocka_unit_test(

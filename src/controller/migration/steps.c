@@ -2,6 +2,7 @@
 #include "controller/migration/steps.h"
 
 #include <stdio.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/names.h"
@@ -291,20 +292,40 @@ act_transfer(const struct facts *f, struct decision *d, const char *reason,
 	return true;
 }
 
+/* The same for what a node may have to wait for, in its own words. */
+static bool
+act_node(const struct facts *f, struct decision *d, const char *reason,
+	 const char *message, const char *waits)
+{
+	char text[DECISION_TEXT_SIZE];
+
+	if (waits[0] == '\0')
+		return act_transfer(f, d, reason, message);
+	(void)snprintf(text, sizeof(text), "%s. It goes on when it does.",
+		       waits);
+	return act_transfer(f, d, reason, text);
+}
+
 static bool
 act_preparing(const struct facts *f, struct decision *d)
 {
-	return act_transfer(f, d, WAITING_TARGET_PREPARATION,
-			    "The target node prepares. It goes on when the "
-			    "machine says at which address it listens.");
+	const struct migration_state *state = facts_state(f);
+
+	return act_node(f, d, WAITING_TARGET_PREPARATION,
+			"The target node prepares. It goes on when the "
+			"machine says at which address it listens.",
+			state == NULL ? "" : state->target_waits);
 }
 
 static bool
 act_ready(const struct facts *f, struct decision *d)
 {
-	return act_transfer(f, d, WAITING_SOURCE_START,
-			    "The source node is to start the transfer. It goes "
-			    "on when the machine says when it did.");
+	const struct migration_state *state = facts_state(f);
+
+	return act_node(f, d, WAITING_SOURCE_START,
+			"The source node is to start the transfer. It goes "
+			"on when the machine says when it did.",
+			state == NULL ? "" : state->source_waits);
 }
 
 /* Networks send packets to the new place as soon as they know. */

@@ -97,6 +97,8 @@ testfacts_state(struct migration_state *state)
 		.source_pvc = empty,
 		.target_pvc = empty,
 		.target_address = empty,
+		.target_waits = empty,
+		.source_waits = empty,
 		.failure_reason = empty,
 		.source_state_uid = empty,
 		.target_state_uid = empty,

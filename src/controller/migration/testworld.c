@@ -85,6 +85,7 @@ view_state(struct views *v, const struct mstate *s)
 	v->state.source_pod = pod_names[s->source_pod];
 	v->state.target_pod = pod_names[s->target_pod];
 	v->state.target_address = s->address ? some_address : no_text;
+	v->state.target_waits = v->state.source_waits = no_text;
 	v->state.abort_requested = s->abort;
 	v->state.start_us = s->started ? 1 : 0;
 	v->state.domain_ready_us = s->arrived ? 1 : 0;
