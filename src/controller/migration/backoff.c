@@ -41,28 +41,29 @@ next_older(const struct facts *facts, const struct vmim *below)
 	return best;
 }
 
-int64_t
-backoff_until_us(const struct facts *facts)
+struct backoff
+backoff_of(const struct facts *facts)
 {
 	const struct vmim *at = facts->vmim;
 	int64_t pause_us = BACKOFF_FIRST_S * TIME_US_PER_SECOND;
-	int64_t ended_us = 0;
-	unsigned failures = 0;
+	struct backoff b = { 0 };
 
 	if (!vmim_is_automatic(at) || at->ignores_backoff)
-		return 0;
+		return b;
 	for (size_t i = 0; i < facts->other_count; i++) {
 		if (is_newer(facts->others[i], at))
-			return 0;
+			return b;
 	}
-	while (failures <= BACKOFF_DOUBLINGS_MAX &&
+	while (b.failures <= BACKOFF_DOUBLINGS_MAX &&
 	       (at = next_older(facts, at)) != NULL &&
 	       at->phase == MIGRATION_FAILED) {
-		if (failures == 0)
-			ended_us = vmim_ended_us(at);
+		if (b.failures == 0)
+			b.last = at;
 		else
 			pause_us *= 2;
-		failures++;
+		b.failures++;
 	}
-	return failures == 0 ? 0 : ended_us + pause_us;
+	if (b.last != NULL)
+		b.until_us = vmim_ended_us(b.last) + pause_us;
+	return b;
 }

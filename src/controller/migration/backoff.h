@@ -13,11 +13,18 @@
 #include <stdint.h>
 
 struct facts;
+struct vmim;
 
 #define BACKOFF_FIRST_S 20
 #define BACKOFF_DOUBLINGS_MAX 12 /* not reached: few ended ones are kept */
 
-/* When it may begin; 0: now, as far as this goes. */
-int64_t backoff_until_us(const struct facts *facts);
+/* Whether one is held back, and why. */
+struct backoff {
+	int64_t until_us;  /* it may begin then; 0: now, as far as this goes */
+	unsigned failures; /* in a row, of those that are kept */
+	const struct vmim *last; /* the newest of these; NULL: none */
+};
+
+struct backoff backoff_of(const struct facts *facts);
 
 #endif

@@ -18,6 +18,9 @@ static char waiting_cond[] = COND_WAITING;
 static char quota_cond[] = COND_QUOTA;
 static char timeout_reason[] = FAILURE_RUNNING_TIMEOUT;
 static char quota_reason[] = WAITING_QUOTA;
+static char failure_cond[] = COND_FAILURE;
+static char failure_reason[] = FAILURE_NODE;
+static char failure_text[] = "no room";
 
 /* The way of a migration that goes well. */
 
@@ -199,18 +202,28 @@ test_before_the_pod_it_says_what_it_waits_for(void **state)
 }
 
 static void
-test_back_off_shows_the_next_try(void **state)
+test_back_off_shows_the_next_try_and_why_there_is_one(void **state)
 {
+	static struct cond why = { .type = failure_cond,
+				   .status = COND_TRUE,
+				   .reason = failure_reason,
+				   .message = failure_text };
 	char when[TIME_TEXT_SIZE];
+	const char *said;
+	struct vmim *last;
 
 	(void)state;
 	testfacts_in(&t, MIGRATION_PENDING);
 	t.vmim.evacuation = true;
-	testfacts_other(&t, -100, MIGRATION_FAILED, -10)->evacuation = true;
+	last = testfacts_other(&t, -100, MIGRATION_FAILED, -10);
+	last->evacuation = true;
+	last->conds = (struct conds){ .list = &why, .len = 1 };
 	expect_waiting(WAITING_BACKOFF);
 	assert_int_equal(d.again_us, t.f.now_us + 10 * SECOND);
-	assert_non_null(strstr(find_cond(COND_WAITING)->message,
-			       time_text(d.again_us, when)));
+	said = find_cond(COND_WAITING)->message;
+	assert_non_null(strstr(said, time_text(d.again_us, when)));
+	assert_non_null(strstr(said, "It is attempt 2: the one before, "));
+	assert_non_null(strstr(said, "has failed (ReportedByNode). no room"));
 	expect_event(0, true, "MigrationBackoff",
 		     "backoff migrating vmi default/vm");
 	later(10);
@@ -227,14 +240,14 @@ test_back_off_doubles_until_a_success(void **state)
 	testfacts_other(&t, -40, MIGRATION_FAILED, -5)->evacuation = true;
 	testfacts_other(&t, -60, MIGRATION_FAILED, -50)->evacuation = true;
 	testfacts_other(&t, -70, MIGRATION_FAILED, -65); /* a person's */
-	assert_int_equal(backoff_until_us(&t.f), t.f.now_us + 35 * SECOND);
+	assert_int_equal(backoff_of(&t.f).until_us, t.f.now_us + 35 * SECOND);
 	testfacts_other(&t, -80, MIGRATION_SUCCEEDED, -79)->evacuation = true;
 	testfacts_other(&t, -90, MIGRATION_FAILED, -89)->evacuation = true;
-	assert_int_equal(backoff_until_us(&t.f), t.f.now_us + 35 * SECOND);
+	assert_int_equal(backoff_of(&t.f).until_us, t.f.now_us + 35 * SECOND);
 	t.vmim.ignores_backoff = true;
-	assert_int_equal(backoff_until_us(&t.f), 0);
+	assert_int_equal(backoff_of(&t.f).until_us, 0);
 	t.vmim.ignores_backoff = t.vmim.workload_update = false;
-	assert_int_equal(backoff_until_us(&t.f), 0);
+	assert_int_equal(backoff_of(&t.f).until_us, 0);
 }
 
 static void
@@ -647,7 +660,8 @@ main(void)
 		cmocka_unit_test(
 			test_each_row_of_the_phases_goes_forward_by_one),
 		cmocka_unit_test(test_before_the_pod_it_says_what_it_waits_for),
-		cmocka_unit_test(test_back_off_shows_the_next_try),
+		cmocka_unit_test(
+			test_back_off_shows_the_next_try_and_why_there_is_one),
 		cmocka_unit_test(test_back_off_doubles_until_a_success),
 		cmocka_unit_test(test_a_full_target_node_delays_the_hand_off),
 		cmocka_unit_test(test_an_unschedulable_pod_is_reported_once),

@@ -8,6 +8,7 @@
 #include "api/names.h"
 #include "base/array.h"
 #include "controller/migration/backoff.h"
+#include "controller/migration/gc.h"
 #include "controller/migration/rank.h"
 #include "meta/time.h"
 
@@ -27,24 +28,30 @@ retry(const struct facts *f, struct decision *d)
 static bool
 in_backoff(const struct facts *f)
 {
-	return backoff_until_us(f) > f->now_us;
+	return backoff_of(f).until_us > f->now_us;
 }
 
+/* Which try it is, when it is, and why there is another one. */
 static void
 say_backoff(const struct facts *f, struct decision *d, const char *reason)
 {
-	int64_t until_us = backoff_until_us(f);
-	char message[256], when[TIME_TEXT_SIZE];
+	struct backoff b = backoff_of(f);
+	const struct cond *why = conds_find(&b.last->conds, COND_FAILURE);
+	char message[DECISION_TEXT_SIZE], when[TIME_TEXT_SIZE];
 
 	(void)snprintf(message, sizeof(message),
-		       "Earlier migrations of the machine have failed. The "
-		       "next try is at %s.",
-		       time_text(until_us, when));
+		       "The next try is at %s. It is attempt %u%s: the one "
+		       "before, %s, has failed (%s). %s",
+		       time_text(b.until_us, when), b.failures + 1,
+		       b.failures >= GC_KEPT ? " or a later one" : "",
+		       b.last->meta.name,
+		       why == NULL ? "nobody said why" : why->reason,
+		       why == NULL ? "" : why->message);
 	if (waits_set(f, d, reason, message))
 		decision_emit(d, true, EVENT_BACKOFF,
 			      "backoff migrating vmi %s/%s", f->vmi->meta.ns,
 			      f->vmi->meta.name);
-	decision_again(d, until_us);
+	decision_again(d, b.until_us);
 }
 
 static bool
