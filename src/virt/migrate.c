@@ -41,6 +41,9 @@ static const struct {
 	{ "unable to connect to server", ANY_CODE, VIRT_FAULT_CONNECT },
 	{ "cannot connect to socket", ANY_CODE, VIRT_FAULT_CONNECT },
 	{ "onnection refused", ANY_CODE, VIRT_FAULT_CONNECT },
+	/* QEMU about the stream of disks, which is its own. */
+	{ "Failed to read initial magic", ANY_CODE, VIRT_FAULT_CONNECT },
+	{ "Unexpected end-of-file before all data", ANY_CODE, VIRT_FAULT_LOST },
 	{ "client socket is closed", ANY_CODE, VIRT_FAULT_SILENT },
 	{ "nd of file while reading", ANY_CODE, VIRT_FAULT_SILENT },
 	{ "Cannot recv data", ANY_CODE, VIRT_FAULT_SILENT },

@@ -41,6 +41,10 @@ static const struct {
 	  VIRT_FAULT_CONNECT },
 	{ "operation failed: Failed to connect to remote libvirt URI",
 	  VIR_ERR_OPERATION_FAILED, VIRT_FAULT_CONNECT },
+	{ "internal error: unable to execute QEMU command 'blockdev-add': "
+	  "Failed to read initial magic: Unexpected end-of-file before all "
+	  "data were read",
+	  VIR_ERR_INTERNAL_ERROR, VIRT_FAULT_CONNECT },
 	{ "the CPU is incompatible with host CPU", VIR_ERR_CPU_INCOMPATIBLE,
 	  VIRT_FAULT_REFUSED },
 	{ "Domain not found", VIR_ERR_NO_DOMAIN, VIRT_FAULT_GONE },
