@@ -157,6 +157,9 @@
 #define COND_PAUSED "Paused"
 #define COND_SYNCHRONIZED "Synchronized"
 #define COND_POD_SCHEDULED "PodScheduled"
+/* Of a VirtualMachine only. */
+#define COND_RESTART_REQUIRED "RestartRequired"
+#define COND_VM_FAILURE "Failure"
 
 /* Reasons of LiveMigratable=False that several parts know. */
 #define REASON_DISKS_NOT_MIGRATABLE "DisksNotLiveMigratable"

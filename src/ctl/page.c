@@ -7,6 +7,7 @@
 
 #include "api/migration.h"
 #include "api/names.h"
+#include "api/vmi.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -83,11 +84,12 @@ pod_of(const struct page_facts *f)
 	return js_str_at(state_of(f), "targetPod");
 }
 
-/* The last complaint about the target pod, of scheduler or kubelet; "". */
+/* The last complaint about an object since some time: of scheduler, kubelet or
+ * handler; "". */
 static const char *
-complaint(const struct page_facts *f)
+complaint(const struct page_facts *f, const char *name, const char *since)
 {
-	const char *pod = pod_of(f), *last = "", *when = "";
+	const char *when = since, *last = "";
 	const json_t *event;
 	size_t i;
 
@@ -96,13 +98,41 @@ complaint(const struct page_facts *f)
 		const char *time = js_str_at(event, "lastTimestamp");
 
 		if (!str_equal(js_str_at(event, "type"), "Warning") ||
-		    !str_equal(js_str_at(event, "involvedObject.name"), pod) ||
+		    !str_equal(js_str_at(event, "involvedObject.name"), name) ||
 		    strcmp(time, when) < 0)
 			continue;
 		when = time;
 		last = js_str_at(event, "message");
 	}
 	return last;
+}
+
+/* What somebody else has said about it, for codes that others know more of. */
+static const char *
+detail_of(const struct page_facts *f, const char *code)
+{
+	static const struct {
+		const char *code;
+		bool of_pod; /* otherwise of the machine */
+	} known[] = {
+		{ WAITING_SCHEDULING, true },
+		{ WAITING_POD_START, true },
+		{ WAITING_TARGET_PREPARATION, false },
+		{ WAITING_SOURCE_START, false },
+		{ "PreparingTargetTimeout", false },
+		{ "TargetReadyTimeout", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		if (str_equal(code, known[i].code)) {
+			return complaint(
+				f,
+				known[i].of_pod ? pod_of(f) : machine_name(f),
+				js_str_at(f->vmim,
+					  "metadata.creationTimestamp"));
+		}
+	}
+	return "";
 }
 
 static void
@@ -112,42 +142,61 @@ set_text(json_t *obj, const char *name, const char *value)
 		json_object_set_new(obj, name, json_string(value));
 }
 
+/* Of a machine that stands still there. */
+#define IN_POST_COPY                                                      \
+	"Its migration is in post-copy: its memory is on two nodes, and " \
+	"they do not reach each other."
+
 struct finding {
 	enum remedy_of of;
-	const char *about; /* "waits", "failed", "machine" */
+	const char *about; /* "waits", "failed", "machine", "node", "event" */
 	const char *code;
 	const char *since;
 	const char *message;
 	const char *detail; /* of somebody else; NULL or "": none */
 };
 
-/* Where the runbook has more than under the code, since the nodes have added
- * what their proxies saw; NULL: nowhere. */
+/* The nodes add to a message what their proxies saw: "ferry-proxy: CODE: ...".
+ * NULL: nothing, or nothing that is known. */
+static const struct remedy *
+remedy_of_proxy(const char *message)
+{
+	static const char mark[] = "ferry-proxy: ";
+	const char *at = strstr(message, mark);
+	AUTO(free_ptr) char *code = NULL;
+
+	if (at == NULL)
+		return NULL;
+	at += strlen(mark);
+	code = xstrndup(at, strcspn(at, ":"));
+	return remedy_find(REMEDY_PROXY, code);
+}
+
+/* Where the runbook has more than under the code, since somebody has said more
+ * than the code does; NULL: nowhere. */
 static const char *
-entry_of(const char *message)
+entry_of(const char *detail)
 {
 	static const struct {
 		const char *words, *entry;
-	} seen[] = {
-		{ "ferry-proxy: CertificateExpired", "certificate-expired" },
-		{ "ferry-proxy: CertificateNotYetValid",
-		  "certificate-expired" },
-		{ "ferry-proxy: WrongCA", "certificate-expired" },
-		{ "ferry-proxy: WrongNode", "certificate-expired" },
-		{ "ferry-proxy: NoCertificate", "certificate-expired" },
-		{ "ferry-proxy: DialTimeout", "port-blocked" },
+	} said[] = {
+		{ "network-attachment-definitions", "nad-missing" },
+		{ IN_POST_COPY, "post-copy-broken" },
+		{ "interface '", "migration-network-missing" },
+		{ "no address of this host lies in '",
+		  "migration-network-missing" },
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(seen); i++) {
-		if (strstr(message, seen[i].words) != NULL)
-			return seen[i].entry;
+	for (size_t i = 0; i < ARRAY_LEN(said); i++) {
+		if (strstr(detail, said[i].words) != NULL)
+			return said[i].entry;
 	}
 	return NULL;
 }
 
 static void
-add_finding(const struct page_facts *f, json_t *list,
-	    const struct finding *finding)
+set_remedy(json_t *o, const struct page_facts *f, const struct finding *finding,
+	   const struct remedy *remedy)
 {
 	const json_t *state = state_of(f);
 	struct remedy_names names = {
@@ -158,30 +207,44 @@ add_finding(const struct page_facts *f, json_t *list,
 		.target = js_str_at(state, "targetNode"),
 		.pod = pod_of(f),
 	};
+	const struct remedy *seen = remedy_of_proxy(finding->message);
+	const char *entry = entry_of(js_str_at(o, "detail"));
+
+	json_object_set_new(o, "meaning",
+			    json_sprintf("%s%s%s", remedy->meaning,
+					 seen == NULL ? "" : " ",
+					 seen == NULL ? "" : seen->meaning));
+	/* Who saw it happen knows better. */
+	if (seen != NULL)
+		remedy = seen;
+	json_object_set_new(o, "checks",
+			    remedy_steps_json(remedy->check, &names));
+	json_object_set_new(o, "remedies",
+			    remedy_steps_json(remedy->fix, &names));
+	json_object_set_new(
+		o, "runbook",
+		json_sprintf(PAGE_RUNBOOK "#%s",
+			     entry != NULL ? entry : remedy->entry));
+}
+
+static void
+add_finding(const struct page_facts *f, json_t *list,
+	    const struct finding *finding)
+{
 	const struct remedy *remedy = remedy_find(finding->of, finding->code);
-	const char *entry;
 	json_t *o = json_pack("{s:s, s:s}", "about", finding->about, "code",
 			      finding->code);
 
 	set_text(o, "since", finding->since);
 	set_text(o, "message", finding->message);
-	entry = entry_of(finding->message);
-	if (finding->detail != NULL)
+	if (finding->detail != NULL &&
+	    strstr(finding->message, finding->detail) == NULL)
 		set_text(o, "detail", finding->detail);
-	if (remedy == NULL) {
+	if (remedy == NULL)
 		set_text(o, "meaning",
 			 "This version of ferryctl does not know this code.");
-	} else {
-		set_text(o, "meaning", remedy->meaning);
-		json_object_set_new(o, "checks",
-				    remedy_steps_json(remedy->check, &names));
-		json_object_set_new(o, "remedies",
-				    remedy_steps_json(remedy->fix, &names));
-		json_object_set_new(
-			o, "runbook",
-			json_sprintf(PAGE_RUNBOOK "#%s",
-				     entry != NULL ? entry : remedy->entry));
-	}
+	else
+		set_remedy(o, f, finding, remedy);
 	json_array_append_new(list, o);
 }
 
@@ -201,6 +264,7 @@ find_failure(const struct page_facts *f, json_t *list)
 
 	if (!condition_is_true(conds, COND_FAILURE))
 		return;
+	finding.detail = detail_of(f, finding.code);
 	if (str_equal(finding.code, "ReportedByNode") && of_node[0] != '\0') {
 		finding.of = REMEDY_NODE;
 		finding.code = of_node;
@@ -221,24 +285,33 @@ find_wait(const struct page_facts *f, json_t *list)
 		.message = js_str_at(cond, "message"),
 	};
 
-	if (str_equal(finding.code, WAITING_SCHEDULING) ||
-	    str_equal(finding.code, WAITING_POD_START))
-		finding.detail = complaint(f);
-	if (condition_is_true(conds, COND_WAITING))
-		add_finding(f, list, &finding);
+	if (!condition_is_true(conds, COND_WAITING))
+		return;
+	finding.detail = detail_of(f, finding.code);
+	add_finding(f, list, &finding);
 }
 
-/* Conditions of the machine that are bad when they are False. */
+/* Conditions of the machine that tell of trouble. */
 static void
 find_machine(const struct page_facts *f, json_t *list)
 {
-	static const char *const types[] = { COND_LIVE_MIGRATABLE,
-					     COND_SYNCHRONIZED,
-					     COND_POD_SCHEDULED };
-	const json_t *conds = js_arr_at(f->vmi, "status.conditions");
+	const struct {
+		const json_t *object;
+		const char *type;
+		bool when; /* it is trouble */
+	} troubles[] = {
+		{ f->vm, COND_VM_FAILURE, true },
+		{ f->vmi, COND_LIVE_MIGRATABLE, false },
+		{ f->vmi, COND_SYNCHRONIZED, false },
+		{ f->vmi, COND_POD_SCHEDULED, false },
+		{ f->vmi, COND_PAUSED, true },
+	};
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		const json_t *cond = condition_get(conds, types[i]);
+	for (size_t i = 0; i < ARRAY_LEN(troubles); i++) {
+		const json_t *conds =
+			js_arr_at(troubles[i].object, "status.conditions");
+		const char *type = troubles[i].type;
+		const json_t *cond = condition_get(conds, type);
 		struct finding finding = {
 			.of = REMEDY_MACHINE,
 			.about = "machine",
@@ -247,8 +320,101 @@ find_machine(const struct page_facts *f, json_t *list)
 			.message = js_str_at(cond, "message"),
 		};
 
-		if (condition_is_false(conds, types[i]) &&
-		    finding.code[0] != '\0')
+		if (str_equal(finding.code, "PausedByMigrationMonitor") &&
+		    str_equal(js_str_at(state_of(f), "mode"), "PostCopy"))
+			finding.detail = IN_POST_COPY;
+		if (finding.code[0] != '\0' &&
+		    (troubles[i].when ? condition_is_true(conds, type)
+				      : condition_is_false(conds, type)))
+			add_finding(f, list, &finding);
+	}
+}
+
+static bool
+is_starting(const json_t *vmi)
+{
+	const char *phase = js_str_at(vmi, "status.phase");
+
+	return str_equal(phase, vmi_phase_name(VMI_SCHEDULING)) ||
+	       str_equal(phase, vmi_phase_name(VMI_SCHEDULED));
+}
+
+/* What keeps a machine from starting that no condition tells of: its pod has a
+ * node, and cannot be run there. */
+static void
+find_start(const struct page_facts *f, json_t *list)
+{
+	const json_t *pod;
+	size_t i;
+
+	if (!is_starting(f->vmi))
+		return;
+	json_array_foreach(f->pods, i, pod)
+	{
+		struct finding finding = {
+			.of = REMEDY_MACHINE,
+			.about = "machine",
+			.code = "PodNotStarted",
+			.since = js_str_at(pod, "metadata.creationTimestamp"),
+			.message = complaint(f, obj_name(pod), ""),
+		};
+
+		if (finding.message[0] != '\0')
+			add_finding(f, list, &finding);
+	}
+}
+
+/* Nodes of the machine that are not well. That of a migration that has
+ * succeeded is the machine's own. */
+static void
+find_nodes(const struct page_facts *f, json_t *list)
+{
+	const char *at = js_str_at(f->vmi, "status.nodeName");
+	const json_t *node;
+	size_t i;
+
+	json_array_foreach(f->nodes, i, node)
+	{
+		const json_t *conds = js_arr_at(node, "status.conditions");
+		const json_t *cond = condition_get(conds, COND_READY);
+		AUTO(free_ptr)
+		char *text =
+			xasprintf("Node %s %s. %s", obj_name(node),
+				  conds == NULL ? "is gone" : "is not ready",
+				  js_str_at(cond, "message"));
+		struct finding finding = {
+			.of = REMEDY_MACHINE,
+			.about = "node",
+			.code = str_equal(obj_name(node), at)
+					? "NodeNotReady"
+					: "TargetNodeNotReady",
+			.since = js_str_at(cond, "lastTransitionTime"),
+			.message = text,
+		};
+
+		if (!condition_is_true(conds, COND_READY))
+			add_finding(f, list, &finding);
+	}
+}
+
+/* What is over, and somebody should know all the same. */
+static void
+find_events(const struct page_facts *f, json_t *list)
+{
+	const json_t *event;
+	size_t i;
+
+	json_array_foreach(f->events, i, event)
+	{
+		struct finding finding = {
+			.of = REMEDY_EVENT,
+			.about = PAGE_EVENT,
+			.code = js_str_at(event, "reason"),
+			.since = js_str_at(event, "lastTimestamp"),
+			.message = js_str_at(event, "message"),
+		};
+
+		if (remedy_find(finding.of, finding.code) != NULL)
 			add_finding(f, list, &finding);
 	}
 }
@@ -375,6 +541,9 @@ page_json(const struct page_facts *facts)
 		find_wait(facts, findings);
 	}
 	find_machine(facts, findings);
+	find_start(facts, findings);
+	find_nodes(facts, findings);
+	find_events(facts, findings);
 	json_object_set_new(page, "findings", findings);
 	json_object_set_new(page, "timeline", page_timeline(facts, &left));
 	json_object_set_new(page, "timelineLeft",

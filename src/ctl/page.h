@@ -22,6 +22,7 @@
 #include "base/js.h"
 
 #define PAGE_RUNBOOK "docs/operations.md"
+#define PAGE_EVENT "event" /* "about" of what is over and no trouble */
 
 /* All borrowed, all may be NULL. */
 struct page_facts {
@@ -32,6 +33,7 @@ struct page_facts {
 	const json_t *vmims;  /* array: all of the machine, with that one */
 	const json_t *pods;   /* array: its launchers' */
 	const json_t *events; /* array: about all of these */
+	const json_t *nodes;  /* array: that it is on, and is to go to */
 	const json_t *unseen; /* array of sentences: what could not be read */
 };
 

@@ -154,16 +154,163 @@ test_what_a_proxy_saw_leads_to_its_entry(void **state)
 	json_t *cond = json_array_get(js_arr_at(vmim, "status.conditions"), 0);
 	struct page_facts facts = { .ns = "default", .vmi = vmi, .vmim = vmim };
 	AUTO(js_unref) json_t *page = NULL;
+	const json_t *finding;
 
 	(void)state;
 	json_object_set_new(cond, "message",
 			    json_string("it failed; ferry-proxy: "
 					"CertificateExpired: no"));
 	page = page_json(&facts);
+	finding = json_array_get(js_arr_at(page, "findings"), 0);
+	assert_string_equal(js_str_at(finding, "runbook"),
+			    "docs/operations.md#certificate-expired");
+	assert_non_null(strstr(js_str_at(finding, "meaning"),
+			       "The certificate of a node has expired."));
 	assert_string_equal(
-		js_str_at(json_array_get(js_arr_at(page, "findings"), 0),
-			  "runbook"),
-		"docs/operations.md#certificate-expired");
+		js_str_at(json_array_get(js_arr_at(finding, "checks"), 0),
+			  "command"),
+		"ferryctl doctor");
+}
+
+#define VMIM_PREPARES                                                  \
+	VMIM_BEGIN "\"phase\": \"PreparingTarget\", \"conditions\": "  \
+		   "[{\"type\": \"ferry.io/Waiting\", \"status\": "    \
+		   "\"True\", \"reason\": \"TargetNodePreparation\", " \
+		   "\"message\": \"It prepares.\"}]}}"
+
+#define COMPLAINT(time, text)                                  \
+	"{\"type\": \"Warning\", \"reason\": \"SyncFailed\", " \
+	"\"involvedObject\": {\"name\": \"vm1\"}, "            \
+	"\"lastTimestamp\": \"" time "\", \"message\": \"" text "\"}"
+
+/* What the handler complained about before is not what it waits for. */
+static void
+test_what_a_handler_says_leads_to_its_entry(void **state)
+{
+	AUTO(js_unref) json_t *vmi = parse(VMI);
+	AUTO(js_unref) json_t *vmim = parse(VMIM_PREPARES);
+	AUTO(js_unref)
+	json_t *before =
+		parse("[" COMPLAINT("2026-11-16T10:00:59Z", "something") "]");
+	AUTO(js_unref)
+	json_t *now = parse("[" COMPLAINT("2026-11-16T10:01:05Z",
+					  "interface 'mig0' is down") "]");
+	struct page_facts facts = {
+		.ns = "default", .vmi = vmi, .vmim = vmim, .events = before
+	};
+	AUTO(js_unref) json_t *quiet = page_json(&facts);
+	AUTO(js_unref) json_t *page = NULL;
+	const json_t *finding = json_array_get(js_arr_at(quiet, "findings"), 0);
+
+	(void)state;
+	assert_null(js_at(finding, "detail"));
+	assert_string_equal(js_str_at(finding, "runbook"),
+			    "docs/operations.md#node-silent");
+	facts.events = now;
+	page = page_json(&facts);
+	finding = json_array_get(js_arr_at(page, "findings"), 0);
+	assert_string_equal(js_str_at(finding, "detail"),
+			    "interface 'mig0' is down");
+	assert_string_equal(js_str_at(finding, "runbook"),
+			    "docs/operations.md#migration-network-missing");
+}
+
+static void
+test_a_machine_that_stands_or_cannot_be_made_says_so(void **state)
+{
+	AUTO(js_unref)
+	json_t *vm =
+		parse("{\"metadata\": {\"name\": \"vm1\"}, \"status\": "
+		      "{\"conditions\": [{\"type\": \"Failure\", \"status\": "
+		      "\"True\", \"reason\": \"FailedCreate\"}]}}");
+	AUTO(js_unref)
+	json_t *vmi =
+		parse("{\"metadata\": {\"name\": \"vm1\"}, \"status\": "
+		      "{\"conditions\": [{\"type\": \"Paused\", \"status\": "
+		      "\"True\", \"reason\": \"PausedIOError\"}]}}");
+	struct page_facts facts = { .ns = "default", .vm = vm, .vmi = vmi };
+	AUTO(js_unref) json_t *page = page_json(&facts);
+	const json_t *findings = js_arr_at(page, "findings");
+
+	(void)state;
+	assert_int_equal(json_array_size(findings), 2);
+	assert_string_equal(js_str_at(json_array_get(findings, 0), "runbook"),
+			    "docs/operations.md#machine-not-starting");
+	assert_string_equal(js_str_at(json_array_get(findings, 1), "runbook"),
+			    "docs/operations.md#machine-paused");
+}
+
+static void
+test_what_keeps_a_machine_from_starting_is_told(void **state)
+{
+	AUTO(js_unref)
+	json_t *vmi = parse("{\"metadata\": {\"name\": \"vm1\"}, "
+			    "\"status\": {\"phase\": \"Scheduling\"}}");
+	AUTO(js_unref)
+	json_t *pods = parse("[{\"metadata\": {\"name\": \"vm1\"}}]");
+	AUTO(js_unref)
+	json_t *events = parse("[" COMPLAINT("2026-11-16T10:01:05Z",
+					     "image 'x' is not in y") "]");
+	struct page_facts facts = {
+		.ns = "default", .vmi = vmi, .pods = pods, .events = events
+	};
+	AUTO(js_unref) json_t *page = page_json(&facts);
+	const json_t *finding = json_array_get(js_arr_at(page, "findings"), 0);
+
+	(void)state;
+	assert_string_equal(js_str_at(finding, "code"), "PodNotStarted");
+	assert_string_equal(js_str_at(finding, "message"),
+			    "image 'x' is not in y");
+	assert_string_equal(js_str_at(finding, "runbook"),
+			    "docs/operations.md#machine-not-starting");
+}
+
+static void
+test_a_node_that_is_not_well_is_named(void **state)
+{
+	AUTO(js_unref) json_t *vmi = parse(VMI);
+	AUTO(js_unref) json_t *vmim = parse(VMIM_FAILED);
+	AUTO(js_unref)
+	json_t *nodes =
+		parse("[{\"metadata\": {\"name\": \"node1\"}, \"status\": "
+		      "{\"conditions\": [{\"type\": \"Ready\", \"status\": "
+		      "\"True\"}]}}, {\"metadata\": {\"name\": \"node2\"}, "
+		      "\"status\": {\"conditions\": [{\"type\": \"Ready\", "
+		      "\"status\": \"Unknown\", \"message\": \"silent\"}]}}]");
+	struct page_facts facts = {
+		.ns = "default", .vmi = vmi, .vmim = vmim, .nodes = nodes
+	};
+	AUTO(js_unref) json_t *page = page_json(&facts);
+	const json_t *findings = js_arr_at(page, "findings");
+	const json_t *finding = json_array_get(findings, 1);
+
+	(void)state;
+	assert_int_equal(json_array_size(findings), 2);
+	assert_string_equal(js_str_at(finding, "code"), "TargetNodeNotReady");
+	assert_string_equal(js_str_at(finding, "message"),
+			    "Node node2 is not ready. silent");
+	assert_string_equal(js_str_at(finding, "runbook"),
+			    "docs/operations.md#target-node-dies");
+}
+
+static void
+test_what_was_healed_is_told_and_is_no_trouble(void **state)
+{
+	AUTO(js_unref) json_t *vmi = parse(VMI);
+	AUTO(js_unref)
+	json_t *events = parse("[{\"type\": \"Warning\", \"reason\": "
+			       "\"NetworkStateRebuilt\", \"message\": "
+			       "\"wrote vif-cache-eth0.json again\"}]");
+	struct page_facts facts = { .ns = "default",
+				    .vmi = vmi,
+				    .events = events };
+	AUTO(js_unref) json_t *page = page_json(&facts);
+	AUTO(free_ptr) char *text = page_text(page);
+
+	(void)state;
+	assert_non_null(strstr(text, "What was seen: NetworkStateRebuilt"));
+	assert_non_null(strstr(text, "docs/operations.md#vif-cache"));
+	assert_non_null(strstr(text, "Nothing waits, nothing has failed."));
 }
 
 static void
@@ -313,6 +460,14 @@ main(void)
 		cmocka_unit_test(test_a_page_reads_like_a_page),
 		cmocka_unit_test(test_a_machine_says_why_it_cannot_move),
 		cmocka_unit_test(test_what_a_proxy_saw_leads_to_its_entry),
+		cmocka_unit_test(test_what_a_handler_says_leads_to_its_entry),
+		cmocka_unit_test(
+			test_a_machine_that_stands_or_cannot_be_made_says_so),
+		cmocka_unit_test(
+			test_what_keeps_a_machine_from_starting_is_told),
+		cmocka_unit_test(test_a_node_that_is_not_well_is_named),
+		cmocka_unit_test(
+			test_what_was_healed_is_told_and_is_no_trouble),
 		cmocka_unit_test(test_a_code_of_the_future_is_shown_as_it_is),
 		cmocka_unit_test(
 			test_a_machine_that_is_gone_or_fine_is_said_to_be),

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/jsat.h"
 #include "base/str.h"
@@ -60,13 +62,22 @@ write_steps(struct buf *out, const char *title, const json_t *steps)
 static const char *
 title_of(const json_t *finding)
 {
+	static const struct {
+		const char *about, *title;
+	} titles[] = {
+		{ "waits", "What it waits for" },
+		{ "failed", "Why it failed" },
+		{ "machine", "What is wrong with the machine" },
+		{ "node", "What is wrong with a node" },
+		{ PAGE_EVENT, "What was seen" },
+	};
 	const char *about = js_str_at(finding, "about");
 
-	if (str_equal(about, "waits"))
-		return "What it waits for";
-	if (str_equal(about, "failed"))
-		return "Why it failed";
-	return "What is wrong with the machine";
+	for (size_t i = 0; i < ARRAY_LEN(titles); i++) {
+		if (str_equal(about, titles[i].about))
+			return titles[i].title;
+	}
+	return about;
 }
 
 static void
@@ -94,6 +105,7 @@ page_text(const json_t *page)
 {
 	struct buf out = BUF_INIT(BUF_UNLIMITED);
 	const json_t *item;
+	bool trouble = false;
 	size_t i;
 
 	(void)buf_printf(&out, "%s\n", js_str_at(page, "summary"));
@@ -101,8 +113,10 @@ page_text(const json_t *page)
 	json_array_foreach(js_arr_at(page, "findings"), i, item)
 	{
 		write_finding(&out, item);
+		if (!str_equal(js_str_at(item, "about"), PAGE_EVENT))
+			trouble = true;
 	}
-	if (i == 0)
+	if (!trouble)
 		(void)buf_append_str(&out, "\nNothing waits, nothing has "
 					   "failed.\n");
 	json_array_foreach(js_arr_at(page, "unseen"), i, item)

@@ -9,51 +9,10 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "ctl/remedies_proxy.h"
+#include "ctl/remedies_steps.h"
 
-/* Steps that many codes share. */
 /* clang-format off */
-#define POD_EVENTS \
-	{ "what the kubelet says about the target pod", \
-	  "kubectl describe pod -n {ns} {pod}" }
-#define NODES \
-	{ "whether the nodes are Ready and may be scheduled to", \
-	  "kubectl get nodes -L kubevirt.io/schedulable" }
-#define PROXIES \
-	{ "the proxies of both nodes: listeners, certificates, failures", \
-	  "ferryctl doctor -n {ns} {vmim}" }
-#define EVENTS \
-	{ "what both nodes have said about the machine", \
-	  "kubectl get events -n {ns} --field-selector " \
-	  "involvedObject.name={vm}" }
-#define MIGRATIONS \
-	{ "the migrations that go on", \
-	  "kubectl get vmim --all-namespaces" }
-#define LIMITS \
-	{ "raise the limit in spec.configuration.migrations", \
-	  "kubectl edit kubevirt -n kubevirt kubevirt" }
-#define WAIT \
-	{ "wait: it goes on by itself", NULL }
-#define CANCEL \
-	{ "or give it up; the machine stays where it is", \
-	  "ferryctl migrate-cancel -n {ns} {vm}" }
-#define AGAIN \
-	{ "then migrate again", "ferryctl migrate -n {ns} {vm} --wait" }
-#define PREFLIGHT \
-	{ "what stands in the way of the next one", \
-	  "ferryctl preflight -n {ns} {vm}" }
-#define MACHINE \
-	{ "how the machine is", "ferryctl explain -n {ns} vm {vm}" }
-#define HANDLER \
-	{ "whether the agents of both nodes are alive", \
-	  "kubectl get nodes -o custom-columns='NAME:.metadata.name," \
-	  "HEARTBEAT:.metadata.annotations.kubevirt\\.io/heartbeat'" }
-#define CLAIMS \
-	{ "the access modes of its claims", "kubectl get pvc -n {ns}" }
-
-#define FOR(of_, code_, entry_, meaning_, ...) \
-	{ .of = REMEDY_##of_, .code = (code_), .entry = (entry_), \
-	  .meaning = (meaning_), __VA_ARGS__ }
-
 static const struct remedy remedies[] = {
 	FOR(WAITING, "ClusterLimit", "limits",
 	    "As many migrations as the cluster allows at a time are under "
@@ -75,7 +34,7 @@ static const struct remedy remedies[] = {
 	    "Earlier migrations of the machine have failed, so the next try "
 	    "is later each time. The message says when it is.",
 	    .check = { { "why the last ones failed",
-			 "ferryctl explain -n {ns} vm {vm}" },
+			 "ferryctl explain -n {ns} {vm}" },
 		       PREFLIGHT },
 	    .fix = { { "mend that cause; the next try comes by itself", NULL },
 		     { "end the loop",
@@ -359,6 +318,13 @@ static const struct remedy remedies[] = {
 			 "nft list ruleset" } },
 	    .fix = { { "mend the network between the nodes", NULL },
 		     AGAIN }),
+	FOR(NODE, "Unconfirmed", "no-connection",
+	    "The connection broke in the moment of the hand-over. The source "
+	    "has stopped the guest until the target says who has it.",
+	    .check = { PROXIES, HANDLER },
+	    .fix = { { "mend the network between the nodes, or the target's "
+		       "handler: it goes on by itself",
+		       NULL } }),
 	FOR(NODE, "TargetRefused", "node-failure",
 	    "libvirt on the target node refused the machine; the sentence is "
 	    "libvirt's.",
@@ -498,6 +464,57 @@ static const struct remedy remedies[] = {
 			 "-o jsonpath='{.items[*].spec.containers[*].image}'" } },
 	    .fix = { { "restart the machine, which gets a new launcher",
 		       "ferryctl restart -n {ns} {vm}" } }),
+	FOR(MACHINE, "ErrImagePull", "machine-not-starting",
+	    "An image of the machine's pod cannot be had.",
+	    .check = { OWN_POD }, .fix = { IMAGE }),
+	FOR(MACHINE, "ImagePullBackOff", "machine-not-starting",
+	    "An image of the machine's pod cannot be had; it is tried again, "
+	    "later each time.",
+	    .check = { OWN_POD }, .fix = { IMAGE }),
+	FOR(MACHINE, "PodNotStarted", "machine-not-starting",
+	    "The machine's pod has a node and does not start there: an image, "
+	    "a volume or a network. It is tried again, later each time.",
+	    .check = { OWN_POD, CLAIMS },
+	    .fix = { { "mend what the message names: the machine starts by "
+		       "itself",
+		       NULL } }),
+	FOR(MACHINE, "FailedPvcNotFound", "machine-not-starting",
+	    "A claim that the machine names does not exist.",
+	    .check = { CLAIMS },
+	    .fix = { { "create the claim: the machine starts by itself",
+		       NULL },
+		     { "or take the volume out of the machine",
+		       "kubectl edit vm -n {ns} {vm}" } }),
+	FOR(MACHINE, "FailedCreate", "machine-not-starting",
+	    "The instance or the pod of the machine could not be made; it is "
+	    "tried again.",
+	    .check = { { "quotas and limits of the namespace",
+			 "kubectl describe resourcequota,limitrange -n {ns}" },
+		       EVENTS },
+	    .fix = { { "mend what the message names: the machine starts by "
+		       "itself",
+		       NULL } }),
+	FOR(MACHINE, "PausedByUser", "machine-paused",
+	    "Somebody has paused the machine.",
+	    .check = { EVENTS },
+	    .fix = { { "let it go on", "ferryctl unpause -n {ns} {vm}" } }),
+	FOR(MACHINE, "PausedIOError", "machine-paused",
+	    "A disk of the machine failed or is full, and the guest was "
+	    "stopped so that it does not lose data.",
+	    .check = { CLAIMS, EVENTS },
+	    .fix = { { "mend the storage, then let it go on",
+		       "ferryctl unpause -n {ns} {vm}" } }),
+	FOR(MACHINE, "PausedByMigrationMonitor", "machine-paused",
+	    "The machine stands still so that its migration can end, or "
+	    "because post-copy was cut.",
+	    .check = { { "how far its migration is",
+			 "kubectl get vmim -n {ns} "
+			 "-l kubevirt.io/vmi-name={vm}" },
+		       PROXIES },
+	    .fix = { { "wait: it goes on when the migration ends", NULL },
+		     { "if post-copy was cut, mend the network between the "
+		       "nodes: it is taken up again by itself",
+		       NULL } }),
 	FOR(MACHINE, "Unschedulable", "unschedulable",
 	    "No node fits the machine's pod. The message is the scheduler's.",
 	    .check = { NODES,
@@ -507,24 +524,52 @@ static const struct remedy remedies[] = {
 	    .fix = { { "let a node take it again", "kubectl uncordon NODE" },
 		     { "or make room: stop or move something else",
 		       "ferryctl top" } }),
+
+	FOR(MACHINE, "NodeNotReady", "node-silent",
+	    "The node that the machine is on does not answer. If it is down, "
+	    "so is the machine; it starts elsewhere when the node's pods are "
+	    "given up.",
+	    .check = { NODES, HANDLER },
+	    .fix = { { "bring the node back", NULL },
+		     { "or delete it, if it is gone for good",
+		       "kubectl delete node NODE" } }),
+	FOR(MACHINE, "TargetNodeNotReady", "target-node-dies",
+	    "The node that the machine was to go to does not answer. The "
+	    "machine runs on where it is.",
+	    .check = { NODES, HANDLER },
+	    .fix = { { "keep machines away from it until it is well",
+		       "kubectl cordon {target}" },
+		     AGAIN }),
+
+	FOR(EVENT, "NetworkStateRebuilt", "vif-cache",
+	    "What its node remembers of the machine's network was lost, and "
+	    "was made again. The guest has not noticed.",
+	    .check = { { "whether it comes again",
+			 "kubectl get events -n {ns} --field-selector "
+			 "reason=NetworkStateRebuilt" } },
+	    .fix = { { "nothing is to be done", NULL } }),
 };
 /* clang-format on */
 
 const struct remedy *
-remedy_find(enum remedy_of of, const char *code)
+remedy_at(size_t i)
 {
-	for (size_t i = 0; i < ARRAY_LEN(remedies); i++) {
-		if (remedies[i].of == of && str_equal(remedies[i].code, code))
-			return &remedies[i];
-	}
-	return NULL;
+	if (i < ARRAY_LEN(remedies))
+		return &remedies[i];
+	i -= ARRAY_LEN(remedies);
+	return i < remedies_proxy_count ? &remedies_proxy[i] : NULL;
 }
 
 const struct remedy *
-remedy_all(size_t *ret_count)
+remedy_find(enum remedy_of of, const char *code)
 {
-	*ret_count = ARRAY_LEN(remedies);
-	return remedies;
+	const struct remedy *remedy;
+
+	for (size_t i = 0; (remedy = remedy_at(i)) != NULL; i++) {
+		if (remedy->of == of && str_equal(remedy->code, code))
+			return remedy;
+	}
+	return NULL;
 }
 
 /* What stands at text, which begins with a brace: its value and its length;

@@ -22,6 +22,8 @@ enum remedy_of {
 	REMEDY_FAILURE, /* reason of ferry.io/Failure; docs/migration.md */
 	REMEDY_NODE,    /* migrationState.failureCode, of handler or launcher */
 	REMEDY_MACHINE, /* reason of LiveMigratable=False and the like */
+	REMEDY_EVENT,   /* reason of an event of a machine */
+	REMEDY_PROXY,   /* why ferry-proxy ended a stream; ferry-proxy(8) */
 	REMEDY_OF_COUNT,
 };
 
@@ -42,8 +44,8 @@ struct remedy {
 
 /* NULL: nobody knows it. */
 const struct remedy *remedy_find(enum remedy_of of, const char *code);
-/* For tests: all of them. */
-const struct remedy *remedy_all(size_t *ret_count);
+/* All of them, one after the other; NULL when there are no more. */
+const struct remedy *remedy_at(size_t i);
 
 /* What commands are about; NULL or "" for what is not known. */
 struct remedy_names {

@@ -30,7 +30,4 @@ const char *machine_printable(const struct machine_facts *facts);
 #define MACHINE_BACKOFF_MAX_S 300
 int64_t machine_backoff_s(uint32_t failures, uint32_t random);
 
-#define COND_RESTART_REQUIRED "RestartRequired"
-#define COND_VM_FAILURE "Failure"
-
 #endif
