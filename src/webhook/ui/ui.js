@@ -189,12 +189,36 @@ function showMachines(world) {
 	}), 5);
 }
 
+// When a migration ended. The nodes know it more exactly, if they had it.
+function endOf(vmim) {
+	const status = vmim.status || {};
+	const last = (status.phaseTransitionTimestamps || []).find(
+		(each) => each.phase === status.phase) || {};
+
+	return (status.migrationState || {}).endTimestamp ||
+		last.phaseTransitionTimestamp ||
+		vmim.metadata.creationTimestamp;
+}
+
+// Why one failed: a code for `ferryctl explain`, and a sentence.
+function whyOf(vmim) {
+	const state = (vmim.status || {}).migrationState || {};
+	const failure = condition(vmim, "ferry.io/Failure") || {};
+
+	return [state.failureCode || failure.reason,
+		state.failureReason || failure.message]
+		.filter((part) => part).join(": ");
+}
+
+function wayOf(state) {
+	return state.sourceNode
+		? state.sourceNode + " → " + (state.targetNode || "?") : "";
+}
+
 function showHistory(world) {
 	const ended = world.vmims.filter((m) => FINAL.includes(phaseOf(m)));
-	const when = (m) => ((m.status || {}).migrationState || {}).endTimestamp ||
-		m.metadata.creationTimestamp;
 
-	ended.sort((a, b) => Date.parse(when(b)) - Date.parse(when(a)));
+	ended.sort((a, b) => Date.parse(endOf(b)) - Date.parse(endOf(a)));
 	fill("history", ended.slice(0, HISTORY_MAX).map((m) => {
 		const state = (m.status || {}).migrationState || {};
 		const good = phaseOf(m) === "Succeeded";
@@ -203,16 +227,13 @@ function showHistory(world) {
 				Date.parse(state.startTimestamp)) / 1000) : "";
 		const known = good && (state.progress || {}).downtimeMs;
 		const blackout = known ? known + " ms" : good ? "not known" : "";
-		const why = state.failureReason ||
-			(condition(m, "migrationFailed") || {}).message || "";
 
 		return row(make("td", keyOf(m, m.spec.vmiName)),
 			make("td", m.metadata.name),
 			make("td", phaseOf(m), good ? "good" : "bad"),
-			make("td", (state.sourceNode || "?") + " → " +
-				(state.targetNode || "?")),
-			make("td", ago(when(m)), "n"), make("td", took, "n"),
-			make("td", blackout, "n"), make("td", good ? "" : why));
+			make("td", wayOf(state)),
+			make("td", ago(endOf(m)), "n"), make("td", took, "n"),
+			make("td", blackout, "n"), make("td", good ? "" : whyOf(m)));
 	}), 8);
 }
 
@@ -298,8 +319,7 @@ function showMigration(vmim, vmi) {
 	const state = stateOf(vmim, vmi);
 	const waiting = condition(vmim, "ferry.io/Waiting");
 	const card = make("article", undefined, "migration");
-	const way = state.sourceNode
-		? ": " + state.sourceNode + " → " + state.targetNode : "";
+	const way = state.sourceNode ? ": " + wayOf(state) : "";
 
 	card.dataset.name = vmim.metadata.name;
 	card.append(make("h3", keyOf(vmim, vmim.spec.vmiName) + way),
