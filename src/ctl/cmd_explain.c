@@ -323,7 +323,6 @@ command_explain(int argc, char **argv)
 	int first, status;
 	struct err err;
 
-	verb_shorts(argc, argv);
 	if (!command_parse(&opts, argc, argv, &first, &status)) {
 		explain_done(&e);
 		return status;

@@ -1,38 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The runbook (docs/operations.md), and the commands in it run for real."""
 
+import json
 import os
-import re
 import subprocess
 
-from proxies import BUILD, REPOSITORY
+import clusters  # noqa: F401  (puts kubeapi on the path)
+from kubeapi import wait_for
+from proxies import BUILD
+from runbook_text import alerts, commands, entries
 
-RUNBOOK = os.path.join(REPOSITORY, "docs", "operations.md")
 COMMAND_DEADLINE = 120  # seconds
-
-_ENTRY = re.compile(
-    r'<a id="([a-z-]+)"></a>\n### .*?\n(.*?)(?=<a id=|^## |\Z)',
-    re.S | re.M)
-_PART = re.compile(r"\*\*(Symptom|Meaning|Check|Fix)\.\*\*(.*?)(?=\n\*\*|\Z)",
-                   re.S)
-_COMMANDS = re.compile(r"^```sh\n(.*?)^```", re.S | re.M)
-
-
-def entries():
-    """{name: {part: text}} of the runbook."""
-    with open(RUNBOOK, encoding="utf-8") as file:
-        return {name: dict(_PART.findall(text))
-                for name, text in _ENTRY.findall(file.read())}
-
-
-def commands(entry, part):
-    """The lines to type of one part of an entry."""
-    blocks = _COMMANDS.findall(entries()[entry].get(part, ""))
-    return [line for block in blocks for line in block.splitlines()]
+FINDING_DEADLINE = 180
 
 
 class Shell:
     """A shell as the runbook wants it, for a machine of a cluster.
+
+    variables: those of the runbook; NS is "default" if not said.
 
     `ferryctl doctor` finds the cluster without --dir, as it would with one in
     the usual place.
@@ -65,6 +50,31 @@ class Shell:
 
     def part(self, entry, part, may_fail=False, netns=None):
         """Runs all lines of a part; what they printed."""
-        lines = commands(entry, part)
+        lines = commands({**entries(), **alerts()}[entry].get(part, ""))
         assert lines, f"{entry} has no commands to {part}"
         return "".join(self.run(line, may_fail, netns) for line in lines)
+
+    def explain(self, *arguments):
+        """The page of `ferryctl explain`, as an object."""
+        return json.loads(self.run(
+            'ferryctl explain -n "$NS" -o json ' + " ".join(arguments)))
+
+    def wait_finding(self, codes, entry, *arguments):
+        """Until what is explained has one of the codes, and leads to this
+        entry; the finding."""
+        def found():
+            return next((f for f in self.explain(*arguments)["findings"]
+                         if f["code"] in codes and
+                         f["runbook"] == f"docs/operations.md#{entry}"), None)
+
+        finding = wait_for(f"{arguments} to be explained by {codes}, {entry}",
+                           found, FINDING_DEADLINE)
+        assert finding["meaning"] and finding["checks"] and finding["remedies"]
+        return finding
+
+
+def machine_shell(cluster, machine, migration=""):
+    """The shell for a machine of an embedded cluster; NODE is the other of
+    its two nodes."""
+    node = next(n for n in cluster.node_names() if n != machine.node)
+    return Shell(cluster, VM=machine.name, MIGRATION=migration, NODE=node)

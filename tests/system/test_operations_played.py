@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runbook where only the control plane matters: failures are brought about
+on played nodes, what `ferryctl explain` says of them is checked, and the
+commands of the entry are run.
+
+ferry-cluster, ferry-api, ferry-controller, ferryctl and kubectl are real.
+"""
+
+import pytest
+
+import played_objects as objects
+from controllers import Controllers
+from kubeapi import has_vanished, wait_for
+from played import Played, wait_phase
+from played_objects import VMIMS, VMIS, key_of, namespaced
+from played_steps import status
+from runbook_text import alerts, commands
+from runbooks import Shell
+from test_controller_evacuation import mark, migrations, wait_migration
+from test_controller_machines import AsController, Machine
+
+KUBEVIRTS = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
+NODES = ("runbook-a", "runbook-b", "runbook-c")
+PATIENCE = 180
+LIMIT = {"parallelMigrationsPerCluster": 1}
+
+
+@pytest.fixture(name="played", scope="module")
+def played_(api):
+    with Played(AsController(api), *NODES) as made:
+        yield made
+
+
+@pytest.fixture(name="controllers", scope="module")
+def controllers_(cluster, api, played):
+    del api, played  # they are there before
+    with Controllers(cluster) as made:
+        cluster.api().create(KUBEVIRTS, objects.kubevirt())
+        made.leader()
+        yield made
+
+
+@pytest.fixture(name="launch")
+def launch_(controllers, played, namespace):
+    """Starts instances of one test; what is held of them is released."""
+    del controllers
+    launched = []
+
+    def launch(name):
+        launched.append(played.start(namespace, name,
+                                     {"evictionStrategy": "LiveMigrate"}))
+        return launched[-1]
+
+    yield launch
+    for step, of in list(played.held):
+        if of in launched:
+            played.release(step, of)
+
+
+def shell_of(cluster, machine, migration=None):
+    """A shell for the runbook's commands about a machine."""
+    namespace, name = machine.split("/")
+    return Shell(cluster, NS=namespace, VM=name, NODE=NODES[0],
+                 MIGRATION=migration["metadata"]["name"] if migration else "")
+
+
+def wait_gone(played, migration):
+    path = namespaced(VMIMS, *key_of(migration).split("/"))
+    wait_for(f"{path} to go", lambda: has_vanished(played.api, path),
+             PATIENCE)
+
+
+def test_a_queue_is_named_and_can_be_made_shorter(cluster, launch, played):
+    played.api.patch(f"{KUBEVIRTS}/kubevirt", {"spec": {"configuration": {
+        "migrations": LIMIT}}})
+    first, second = launch("first"), launch("second")
+    played.hold("arrive", first)
+    going = played.migrate(first)
+    wait_phase(played.api, going, "Running")
+    waits = played.migrate(second)
+    shell = shell_of(cluster, second, waits)
+    finding = shell.wait_finding(["ClusterLimit"], "limits", "vmim",
+                                 waits["metadata"]["name"])
+    assert "The limit of 1 migrations in the cluster" in finding["message"]
+    assert going["metadata"]["name"] in shell.part("limits", "Check")
+    shell.part("limits", "Fix")
+    wait_phase(played.api, waits, "Succeeded", deadline=PATIENCE)
+    played.release("arrive", first)
+    wait_phase(played.api, going, "Succeeded", deadline=PATIENCE)
+
+
+def test_a_loop_says_which_try_it_is_when_and_why_and_can_be_ended(
+        cluster, launch, played):
+    machine = launch("unlucky")
+    played.hold("arrive", machine)
+    played.fail(machine, "out of luck")
+    node = mark(played, machine)
+    first = wait_migration(played, machine)
+    wait_phase(played.api, first, "Failed", deadline=PATIENCE)
+    second = wait_migration(played, machine, {first["metadata"]["uid"]})
+    shell = shell_of(cluster, machine, second)
+    said = shell.wait_finding(["Backoff"], "back-off", "vmim",
+                              second["metadata"]["name"])["message"]
+    assert said.startswith("The next try is at 20")
+    assert f"It is attempt 2: the one before, {first['metadata']['name']}" \
+        in said
+    assert "out of luck" in said
+    assert f"{first['metadata']['name']}: Failed, ReportedByNode" in \
+        shell.part("back-off", "Check")
+    shell.part("back-off", "Fix")
+    wait_gone(played, second)
+    # What is marked later is seen later: nobody has made a third.
+    later = launch("later")
+    mark(played, later)
+    wait_migration(played, later)
+    assert len(migrations(played, machine)) == 1
+    assert status(played.settle(machine))["nodeName"] == node
+
+
+def test_a_pod_that_does_not_go_is_waited_for(cluster, launch, played):
+    machine = launch("crowded")
+    for step in ("remove", "end"):
+        played.hold(step, machine)
+    wait_phase(played.api, played.migrate(machine), "Succeeded",
+               deadline=PATIENCE)
+    second = played.migrate(machine)
+    shell = shell_of(cluster, machine, second)
+    shell.wait_finding(["PodsOfMachine"], "others-first", "vmim",
+                       second["metadata"]["name"])
+    told = shell.part("others-first", "Check")
+    assert second["metadata"]["name"] in told
+    assert told.count("virt-launcher-crowded-") == 2
+    for step in ("remove", "end"):
+        played.release(step, machine)
+    wait_phase(played.api, second, "Succeeded", deadline=PATIENCE)
+
+
+def test_a_machine_that_ended_meanwhile_is_named_and_started(
+        cluster, controllers, played, namespace):
+    del controllers
+    machine = Machine(cluster, played, namespace, objects.vm("ended",
+                                                             "Manual"))
+    shell = shell_of(cluster, machine.key)
+    shell.run('ferryctl start -n "$NS" "$VM"')
+    machine.wait_status("Running")
+    played.hold("arrive", machine.key)
+    migration = played.migrate(machine.key)
+    wait_phase(played.api, migration, "Running")
+    machine.end_guest("Succeeded")
+    wait_phase(played.api, migration, "Failed", deadline=PATIENCE)
+    shell.wait_finding(["MachineEnded"], "machine-not-running", "vmim",
+                       migration["metadata"]["name"])
+    assert "MachineEnded" in shell.part("machine-not-running", "Check")
+    refused = shell.run('ferryctl migrate -n "$NS" "$VM"', may_fail=True)
+    assert "not running" in refused
+    played.release("arrive", machine.key)
+    machine.wait_status("Stopped")
+    shell.part("machine-not-running", "Fix")
+    machine.wait_status("Running")
+
+
+def test_a_state_that_somebody_removes_is_told(cluster, launch, played):
+    machine = launch("touched")
+    played.hold("arrive", machine)
+    migration = played.migrate(machine)
+    wait_phase(played.api, migration, "Running")
+    played.api.patch(namespaced(VMIS, *machine.split("/")),
+                     {"status": {"migrationState": None}})
+    wait_phase(played.api, migration, "Failed", deadline=PATIENCE)
+    shell = shell_of(cluster, machine, migration)
+    shell.wait_finding(["StateCleared"], "state-changed", "vmim",
+                       migration["metadata"]["name"])
+    assert "kind: VirtualMachineInstance" in shell.part("state-changed",
+                                                        "Check")
+
+
+@pytest.mark.parametrize("name", [
+    name for name, parts in alerts().items()
+    if any(commands(part) for part in parts.values())])
+def test_what_is_to_be_typed_after_an_alert_is_understood(cluster, launch,
+                                                          name):
+    shell = shell_of(cluster, launch("alarmed"))
+    for part, text in alerts()[name].items():
+        if commands(text):
+            shell.part(name, part)
