@@ -441,7 +441,6 @@ command_doctor(int argc, char **argv)
 	int first, status, result;
 	struct err err;
 
-	verb_shorts(argc, argv);
 	if (!command_parse(&opts, argc, argv, &first, &status))
 		return status;
 	d.vmim = first < argc ? argv[first] : NULL;

@@ -305,7 +305,6 @@ command_preflight(int argc, char **argv)
 	int first, status;
 	struct err err;
 
-	verb_shorts(argc, argv);
 	if (!command_parse(&opts, argc, argv, &first, &status))
 		return status;
 	p.vm = argv[first];

@@ -2,36 +2,11 @@
 #include "ctl/verb.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "api/kinds.h"
-#include "base/array.h"
 #include "base/cleanup.h"
 
 #define SUBRESOURCES "subresources.kubevirt.io"
-
-void
-verb_shorts(int argc, char **argv)
-{
-	static const struct {
-		const char *letter;
-		char name[16];
-	} shorts[] = {
-		{ "-n", "--namespace" },
-		{ "-o", "--output" },
-		{ "-h", "--help" },
-		{ "-A", "--all-namespaces" },
-	};
-
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--") == 0)
-			return;
-		for (size_t s = 0; s < ARRAY_LEN(shorts); s++) {
-			if (strcmp(argv[i], shorts[s].letter) == 0)
-				argv[i] = (char *)(uintptr_t)shorts[s].name;
-		}
-	}
-}
 
 int
 verb_open(struct verb *verb, struct err *err)

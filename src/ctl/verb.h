@@ -24,16 +24,13 @@ struct verb {
 	const char *ns; /* that counts */
 };
 
-/* Rows for a table of options; "-n" is --namespace, see verb_shorts(). */
+/* Rows for a table of options. */
 #define VERB_OPTS(verb)                                               \
 	KUBE_FLAGS_OPTS(&(verb)->flags),                              \
 	{                                                             \
 		"dry-run", NULL, "only say whether it could be done", \
 			OPT_FLAG, &(verb)->dry_run, 0, 0              \
 	}
-
-/* Replaces the short options of kubectl by their long names, in place. */
-void verb_shorts(int argc, char **argv);
 
 /* Connects, and prints "Dry Run execution" if it is one. */
 int verb_open(struct verb *verb, struct err *err);
