@@ -409,7 +409,8 @@ order_status(const struct facts *facts, const struct decision *decision,
 	ret_order->request.subresource = "status";
 }
 
-/* By its place, so that others can change the rest meanwhile. */
+/* By its place, so that others can change the rest meanwhile; and of this one
+ * only, not of another that has got its name. */
 void
 order_drop_finalizer(const struct reading *reading, struct order *ret_order)
 {
@@ -427,10 +428,12 @@ order_drop_finalizer(const struct reading *reading, struct order *ret_order)
 			continue;
 		(void)snprintf(path, sizeof(path), "/metadata/finalizers/%zu",
 			       i);
-		ret_order->body =
-			json_pack("[{s:s, s:s, s:s}, {s:s, s:s}]", "op", "test",
-				  "path", path, "value", FINALIZER_MIGRATION,
-				  "op", "remove", "path", path);
+		ret_order->body = json_pack(
+			"[{s:s, s:s, s:s}, {s:s, s:s, s:s}, {s:s, s:s}]", "op",
+			"test", "path", "/metadata/uid", "value",
+			reading->vmim->meta.uid, "op", "test", "path", path,
+			"value", FINALIZER_MIGRATION, "op", "remove", "path",
+			path);
 		break;
 	}
 	set_request(ret_order, KUBE_PATCH_JSON, &api_vmims,

@@ -166,9 +166,16 @@ test_a_finalizer_is_taken_away_by_its_place(void **state)
 		json_pack("{s:{s:[s, s]}}", "metadata", "finalizers",
 			  "example.com/other", FINALIZER_MIGRATION);
 	order_drop_finalizer(&reading, &order);
+	/* Not of another one that has the name now. */
 	assert_string_equal(js_str_at(json_array_get(order.body, 0), "op"),
 			    "test");
-	assert_string_equal(js_str_at(json_array_get(order.body, 1), "path"),
+	assert_string_equal(js_str_at(json_array_get(order.body, 0), "value"),
+			    t.vmim.meta.uid);
+	assert_string_equal(js_str_at(json_array_get(order.body, 1), "op"),
+			    "test");
+	assert_string_equal(js_str_at(json_array_get(order.body, 2), "op"),
+			    "remove");
+	assert_string_equal(js_str_at(json_array_get(order.body, 2), "path"),
 			    "/metadata/finalizers/1");
 	json_decref(reading.vmim_json);
 }
