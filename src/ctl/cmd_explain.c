@@ -26,7 +26,7 @@ struct explain {
 	struct verb verb;
 	const char *output;
 	json_t *vm, *vmi, *vmim;
-	json_t *vmims, *pods, *events, *unseen; /* arrays */
+	json_t *vmims, *pods, *events, *nodes, *unseen; /* arrays */
 };
 
 static int
@@ -112,6 +112,52 @@ list_events(struct explain *e, const char *name, struct err *err)
 	return list(e, &request, e->events, err);
 }
 
+/* One that is gone is {"metadata": {"name":}} alone. */
+static int
+look_at_node(struct explain *e, const char *name, struct err *err)
+{
+	struct kube_request request = {
+		.verb = KUBE_GET,
+		.resource = &kube_nodes,
+		.name = name,
+		.timeout_ms = REQUEST_MS,
+	};
+	json_t *node = NULL;
+
+	if (name[0] == '\0')
+		return 0;
+	if (kubesync_send(e->verb.kube, &request, &node, err) == 0) {
+		json_array_append_new(e->nodes, node);
+		return 0;
+	}
+	if (err->kind == ERR_NOT_FOUND) {
+		json_array_append_new(
+			e->nodes,
+			json_pack("{s:{s:s}}", "metadata", "name", name));
+		return 0;
+	}
+	if (err->kind != ERR_DENIED)
+		return -1;
+	json_array_append_new(e->unseen, json_sprintf("nodes: %s", err->text));
+	return 0;
+}
+
+/* Where the machine is, and where the migration leads. */
+static int
+look_at_nodes(struct explain *e, struct err *err)
+{
+	const char *at = js_str_at(e->vmi, "status.nodeName");
+	const char *to = js_str_at(e->vmim, "status.migrationState.targetNode");
+
+	if (to[0] == '\0' &&
+	    str_equal(js_str_at(e->vmi, "status.migrationState.migrationUid"),
+		      obj_uid(e->vmim)))
+		to = js_str_at(e->vmi, "status.migrationState.targetNode");
+	if (look_at_node(e, at, err) == -1)
+		return -1;
+	return str_equal(at, to) ? 0 : look_at_node(e, to, err);
+}
+
 static int
 find_vm(struct explain *e, const char *name, struct err *err)
 {
@@ -190,7 +236,7 @@ gather(struct explain *e, struct err *err)
 		if (list_events(e, obj_name(pod), err) == -1)
 			return -1;
 	}
-	return 0;
+	return look_at_nodes(e, err);
 }
 
 static void
@@ -204,6 +250,7 @@ print_page(const struct explain *e)
 		.vmims = e->vmims,
 		.pods = e->pods,
 		.events = e->events,
+		.nodes = e->nodes,
 		.unseen = e->unseen,
 	};
 	AUTO(js_unref) json_t *page = page_json(&facts);
@@ -232,7 +279,7 @@ static void
 explain_done(struct explain *e)
 {
 	json_t *const all[] = { e->vm,   e->vmi,    e->vmim,  e->vmims,
-				e->pods, e->events, e->unseen };
+				e->pods, e->events, e->nodes, e->unseen };
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		json_decref(all[i]);
@@ -255,6 +302,7 @@ command_explain(int argc, char **argv)
 	struct explain e = { .vmims = json_array(),
 			     .pods = json_array(),
 			     .events = json_array(),
+			     .nodes = json_array(),
 			     .unseen = json_array() };
 	const struct opt table[] = {
 		KUBE_FLAGS_OPTS(&e.verb.flags),
