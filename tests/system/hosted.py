@@ -37,6 +37,9 @@ WORKLOADS = ("Deployment", "DaemonSet")
 PROGRAMS = {"api": "webhook", "controller": "controller",
             "handler": "handler", "proxy": "proxy"}
 PROBES = ("readinessProbe", "livenessProbe")
+# A directory of `./run images`, to run the pods in the file systems of the
+# images instead of the node's own.
+IMAGES = os.environ.get("FERRY_IMAGES")
 SECRET = "kubevirt-virt-api-certs"
 PODS_OF_NODE = 20  # addresses that ferry-api may get
 WEBHOOKS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
@@ -101,20 +104,38 @@ class Hosted(Embedded):
                 check=True)
 
     def _add_images(self):
-        """The node's own file system and the program, under the name."""
         for name in PROGRAMS:
             path = program(f"ferry/{name}")
-            directory = os.path.join(self.dir, "images",
-                                     f"ferry%2F{name}%3Alatest")
-            os.makedirs(directory)
             with open(path, "rb") as file:
                 digest = hashlib.sha256(file.read()).hexdigest()
-            image = {"kind": "host", "digest": f"sha256:{digest}", "binds": [
-                {"source": path, "target": f"/usr/bin/ferry-{name}",
-                 "readOnly": True}]}
-            with open(os.path.join(directory, "image.json"), "w",
-                      encoding="ascii") as file:
-                json.dump(image, file)
+            # The node's own file system and the program, under the name.
+            self._add_image(name, {
+                "kind": "host", "digest": f"sha256:{digest}", "binds": [
+                    {"source": path, "target": f"/usr/bin/ferry-{name}",
+                     "readOnly": True}]})
+        if IMAGES:
+            for name in (*PROGRAMS, "launcher"):
+                self._add_root(name)
+
+    def _image_dir(self, name):
+        return os.path.join(self.dir, "images", f"ferry%2F{name}%3Alatest")
+
+    def _add_image(self, name, image):
+        directory = self._image_dir(name)
+        os.makedirs(directory, exist_ok=True)
+        with open(os.path.join(directory, "image.json"), "w",
+                  encoding="ascii") as file:
+            json.dump(image, file)
+
+    def _add_root(self, name):
+        """A root file system that `./run images` has made, instead."""
+        with open(os.path.join(self._image_dir(name), "image.json"),
+                  encoding="ascii") as file:
+            digest = json.load(file)["digest"]
+        self._add_image(name, {"kind": "files", "digest": digest})
+        subprocess.run(
+            ["cp", "-a", "--reflink=auto", os.path.join(IMAGES, name),
+             os.path.join(self._image_dir(name), "rootfs")], check=True)
 
     def node_path(self, node, path):
         """What stands for a path of a node; devices are everybody's."""
