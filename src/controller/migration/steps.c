@@ -2,7 +2,6 @@
 #include "controller/migration/steps.h"
 
 #include <stdio.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "api/names.h"
