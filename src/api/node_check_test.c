@@ -53,6 +53,8 @@ test_each_side_changes_what_it_owns(void **state)
 		{ STATE, "mode", "'PreCopy'", true, false },
 		{ STATE, "progress", "{'downtimeMs': 1}", true, true },
 		{ STATE, "abortStatus", "'Succeeded'", true, false },
+		{ STATE, "sourceWaitsFor", "'it'", true, false },
+		{ STATE, "targetWaitsFor", "'it'", false, true },
 		{ STATE, "endTimestamp", "'2026-01-01T00:00:00Z'", true, true },
 		{ STATE, "completed", "true", true, true },
 		{ STATE, "failed", "true", true, true },

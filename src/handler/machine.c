@@ -336,17 +336,23 @@ end_look(struct machine *m, bool failed)
 	handler_looked(m->handler, m->key, failed);
 }
 
-static void
-emit(struct machine *m)
+static struct events_ref
+ref_of(const struct machine *m)
 {
-	const struct vmi *vmi = machine_vmi(m);
-	struct events_ref ref = {
+	return (struct events_ref){
 		.api_version = "kubevirt.io/v1",
 		.kind = api_vmis.kind,
 		.ns = m->ns,
 		.name = m->name,
 		.uid = m->uid,
 	};
+}
+
+static void
+emit(struct machine *m)
+{
+	const struct vmi *vmi = machine_vmi(m);
+	const struct events_ref ref = ref_of(m);
 
 	if (vmi == NULL)
 		return;
@@ -362,13 +368,7 @@ emit(struct machine *m)
 static void
 complain(struct machine *m, const char *text)
 {
-	struct events_ref ref = {
-		.api_version = "kubevirt.io/v1",
-		.kind = api_vmis.kind,
-		.ns = m->ns,
-		.name = m->name,
-		.uid = m->uid,
-	};
+	const struct events_ref ref = ref_of(m);
 
 	log_warning(NULL, "machine %s: %s (%s): %s", m->key,
 		    step_name(m->decision.step), m->decision.rule, text);
