@@ -231,6 +231,28 @@ def test_an_image_that_is_missing_is_named_and_found_later(site):
         == "registry.example/a/b@" + digest
 
 
+@pytest.mark.parametrize("member,value", [
+    ("readinessProbe", {"exec": {"command": ["true"]}}),
+    ("lifecycle", {"preStop": {"exec": {"command": ["true"]}}}),
+])
+def test_what_would_be_ignored_is_refused_by_its_name(site, member, value):
+    name = member.lower()
+    asking = container("c", "sleep 1000")
+    asking[member] = value
+    site.create(pod(name, containers=[asking]))
+    found = site.wait_pod(
+        name, lambda p: p["status"].get("containerStatuses") and
+        container_status(p)["state"].get("waiting", {}).get("reason")
+        == "Unsupported", "a refusal")
+    assert f"spec.containers[0].{member}" in \
+        container_status(found)["state"]["waiting"]["message"]
+    assert found["status"]["phase"] == "Pending"
+    wait_until(lambda: "Unsupported" in events(site, name), DEADLINE,
+               "an event")
+    site.delete("pod", name)
+    site.wait_clean(site.nodes[0])
+
+
 def test_a_security_context_is_kept(site):
     site.create(pod(
         "safe", restartPolicy="Never",
