@@ -49,3 +49,10 @@ const struct kube_resource api_nads = {
 	.plural = "network-attachment-definitions",
 	.kind = "NetworkAttachmentDefinition",
 };
+
+const struct kube_resource api_path_probes = {
+	.group = "ferry.io",
+	.version = "v1alpha1",
+	.plural = "pathprobes",
+	.kind = "PathProbe",
+};

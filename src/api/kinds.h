@@ -3,8 +3,8 @@
 #define API_KINDS_H
 
 /*
- * kinds - the resources of KubeVirt and its neighbours; those of Kubernetes are
- * in kube/resource.h. Threading: any thread.
+ * kinds - the resources of KubeVirt, its neighbours and Ferry; those of
+ * Kubernetes are in kube/resource.h. Threading: any thread.
  */
 
 #include "kube/resource.h"
@@ -16,5 +16,6 @@ extern const struct kube_resource api_kubevirts;
 extern const struct kube_resource api_policies;
 extern const struct kube_resource api_storage_profiles;
 extern const struct kube_resource api_nads;
+extern const struct kube_resource api_path_probes;
 
 #endif

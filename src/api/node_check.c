@@ -33,6 +33,7 @@ static const struct rule state_rules[] = {
 	{ "startTimestamp", SIDE_SOURCE },
 	{ "mode", SIDE_SOURCE },
 	{ "abortStatus", SIDE_SOURCE },
+	{ "prediction", SIDE_SOURCE },
 	{ "failureReason", SIDE_SOURCE | SIDE_TARGET },
 	{ "failureCode", SIDE_SOURCE | SIDE_TARGET },
 	{ "progress", SIDE_SOURCE | SIDE_TARGET },

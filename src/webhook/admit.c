@@ -108,6 +108,13 @@ const struct admit_route admit_routes[] = {
 	  .run = admit_kubevirt,
 	  .as = { { "kubevirt-update-validator.kubevirt.io", "UPDATE", NULL,
 		    NULL } } },
+	{ .path = "/pathprobes-validate-status",
+	  .group = "ferry.io",
+	  .resource = "pathprobes",
+	  .subresource = "status",
+	  .stat = STAT_PATH_PROBE,
+	  .run = admit_path_probe,
+	  .as = { { "pathprobes-validator.ferry.io", "UPDATE", NULL, NULL } } },
 };
 const size_t admit_route_count = ARRAY_LEN(admit_routes);
 

@@ -62,5 +62,6 @@ void admit_vm_validate(struct call *call);
 void admit_policy(struct call *call);
 void admit_kubevirt(struct call *call);
 void admit_eviction(struct call *call);
+void admit_path_probe(struct call *call);
 
 #endif

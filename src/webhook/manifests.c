@@ -174,7 +174,8 @@ rule_of(const struct admit_route *route, const char *operations)
 
 	if (strcmp(route->group, "kubevirt.io") == 0)
 		versions = "v1alpha3,v1";
-	else if (strcmp(route->group, "migrations.kubevirt.io") == 0)
+	else if (strcmp(route->group, "migrations.kubevirt.io") == 0 ||
+		 strcmp(route->group, "ferry.io") == 0)
 		versions = "v1alpha1";
 	return json_pack("{s:[s], s:o, s:[s], s:o}", "apiGroups", route->group,
 			 "apiVersions", words(versions), "resources", resource,

@@ -23,6 +23,7 @@ static const char *const stat_names[] = {
 	[STAT_POLICY] = "migration-policy-validate",
 	[STAT_KUBEVIRT] = "kubevirt-validate",
 	[STAT_EVICTION] = "pod-eviction-validate",
+	[STAT_PATH_PROBE] = "pathprobes-validate",
 	[STAT_START] = "start",
 	[STAT_STOP] = "stop",
 	[STAT_RESTART] = "restart",
