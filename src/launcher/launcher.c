@@ -480,6 +480,8 @@ launcher_new(const struct launcher_config *config)
 	launcher->actor = virtworker_new("actor", config->loop, launcher->uri);
 	launcher->killer =
 		virtworker_new("killer", config->loop, launcher->uri);
+	launcher->sampler =
+		virtworker_new("sampler", config->loop, launcher->uri);
 	launcher->look_timer =
 		loop_timer_new(config->loop, look_late, launcher);
 	launcher->idle_timer = loop_timer_new(config->loop, idle, launcher);
@@ -497,6 +499,7 @@ launcher_free(struct launcher *launcher)
 	virtworker_free(launcher->looker);
 	virtworker_free(launcher->actor);
 	virtworker_free(launcher->killer);
+	virtworker_free(launcher->sampler);
 	loop_timer_free(launcher->look_timer);
 	loop_timer_free(launcher->idle_timer);
 	loop_timer_free(launcher->press_timer);
@@ -506,6 +509,7 @@ launcher_free(struct launcher *launcher)
 	launch_record_done(&launcher->target);
 	launch_interfaces_done(&launcher->interfaces);
 	js_unref(&launcher->vmi);
+	free(launcher->guest);
 	free(launcher->domain);
 	free(launcher->message);
 	free(launcher->disk_error);
@@ -539,6 +543,7 @@ launcher_status(const struct launcher *launcher)
 		.libvirt_up = launcher->libvirt_up,
 		.interfaces = launcher->interfaces,
 		.migration = (struct launch_record *)(uintptr_t)record,
+		.guest = launcher->guest,
 	};
 
 	return launch_status_encode(&status);

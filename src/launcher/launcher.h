@@ -7,8 +7,8 @@
  *
  * Everything is here in the loop's thread. Calls to libvirt are made by
  * workers: `looker` reads the state, at each event and each second; `actor`
- * makes and changes things; `killer` waits for nobody. What a domain's state
- * means is life.h's to say.
+ * makes and changes things; `killer` waits for nobody; `sampler` measures. What
+ * a domain's state means is life.h's to say.
  *
  * Threading: only from the loop's thread.
  */
@@ -43,7 +43,7 @@ struct launcher {
 	struct options options;
 	struct loop *loop;
 	struct children *children;
-	struct virtworker *looker, *actor, *killer;
+	struct virtworker *looker, *actor, *killer, *sampler;
 	const char *uri;
 	char *domain;
 	/* Told when something has changed, and asked who listens. */
@@ -64,6 +64,7 @@ struct launcher {
 	struct launch_record target; /* uid NULL: none */
 	struct source *source;       /* NULL: none */
 	json_t *vmi;                 /* of the last sync or prepare */
+	struct launch_guest *guest;  /* as last measured; NULL: never */
 
 	/* The looker's own: which connection has its events watched, which
 	 * domain the process belongs to. */
@@ -109,6 +110,9 @@ int launcher_prepare(struct launcher *launcher, const json_t *params,
 		     struct rpc_pending *pending, struct err *err);
 int launcher_pause(struct launcher *launcher, bool pause,
 		   struct rpc_pending *pending, struct err *err);
+/* How much memory the guest uses and how fast it writes to it (measure.c). */
+int launcher_measure(struct launcher *launcher, struct rpc_pending *pending,
+		     struct err *err);
 int launcher_migrate(struct launcher *launcher, const json_t *params,
 		     struct err *err);
 int launcher_cancel(struct launcher *launcher, const char *uid,

@@ -206,6 +206,16 @@ method_unpause(void *ctx, const json_t *params, struct rpc_pending *pending,
 	return launcher_pause(service->launcher, false, pending, err);
 }
 
+static int
+method_measure(void *ctx, const json_t *params, struct rpc_pending *pending,
+	       struct err *err)
+{
+	struct service *service = ctx;
+
+	(void)params;
+	return launcher_measure(service->launcher, pending, err);
+}
+
 static const struct rpc_method methods[] = {
 	{ "versions", method_versions }, { "status", method_status },
 	{ "migrate", method_migrate },   { "cancel", method_cancel },
@@ -215,10 +225,9 @@ static const struct rpc_method methods[] = {
 };
 
 static const struct rpc_late_method late_methods[] = {
-	{ "sync", method_sync },
-	{ "prepare", method_prepare },
-	{ "pause", method_pause },
-	{ "unpause", method_unpause },
+	{ "sync", method_sync },       { "prepare", method_prepare },
+	{ "pause", method_pause },     { "unpause", method_unpause },
+	{ "measure", method_measure },
 };
 _Static_assert(ARRAY_LEN(methods) + ARRAY_LEN(late_methods) ==
 		       LAUNCH_METHOD_COUNT,

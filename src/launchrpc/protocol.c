@@ -9,6 +9,8 @@
 #define SHORT_MS 10000U
 /* Starting libvirtd on a cold cache, disks and QEMU, on a busy node. */
 #define LONG_MS 120000U
+/* More than the launcher gives QEMU (LAUNCH_MEASURE_MS). */
+#define MEASURE_MS (LAUNCH_MEASURE_MS + SHORT_MS)
 
 static const struct {
 	const char *name;
@@ -27,6 +29,7 @@ static const struct {
 	[LAUNCH_SHUTDOWN] = { "shutdown", SHORT_MS },
 	[LAUNCH_KILL] = { "kill", SHORT_MS },
 	[LAUNCH_CLEANUP] = { "cleanup", SHORT_MS },
+	[LAUNCH_MEASURE] = { "measure", MEASURE_MS },
 };
 _Static_assert(ARRAY_LEN(methods) == LAUNCH_METHOD_COUNT, "a row per method");
 

@@ -24,6 +24,7 @@
 #endif
 
 #define LAUNCH_STATUS_MS 1000U
+#define LAUNCH_MEASURE_MS 15000U /* for `measure`, which takes a second */
 #define LAUNCH_NOTIFY_STATUS "status"
 
 /* Limits of what a peer may send; the message has RPC_MESSAGE_MAX. */
@@ -46,6 +47,7 @@ enum launch_method {
 	LAUNCH_SHUTDOWN, /* {graceSeconds} -> launch_status */
 	LAUNCH_KILL,
 	LAUNCH_CLEANUP,
+	LAUNCH_MEASURE, /* {} -> launch_status, with its guest */
 	LAUNCH_METHOD_COUNT,
 };
 

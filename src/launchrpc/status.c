@@ -126,6 +126,7 @@ launch_status_done(struct launch_status *status)
 	if (status->migration != NULL)
 		launch_record_done(status->migration);
 	free(status->migration);
+	free(status->guest);
 	*status = (struct launch_status){ 0 };
 }
 
@@ -153,6 +154,9 @@ launch_status_encode(const struct launch_status *status)
 		(void)json_object_set_new(
 			obj, "migration",
 			launch_record_encode(status->migration));
+	if (status->guest != NULL)
+		(void)json_object_set_new(obj, "guest",
+					  launch_guest_encode(status->guest));
 	return obj;
 }
 
@@ -214,6 +218,21 @@ migration_decode(const json_t *obj, struct launch_status *ret, struct err *err)
 	return 0;
 }
 
+static int
+guest_decode(const json_t *obj, struct launch_status *ret, struct err *err)
+{
+	json_t *guest = NULL;
+
+	if (js_opt_obj(obj, "guest", &guest, err) == -1)
+		return -1;
+	if (guest == NULL)
+		return 0;
+	ret->guest = xmalloc0(sizeof(*ret->guest));
+	if (launch_guest_decode(guest, ret->guest, err) == -1)
+		return err_prefix(err, "guest");
+	return 0;
+}
+
 int
 launch_status_decode(const json_t *obj, struct launch_status *ret,
 		     struct err *err)
@@ -230,7 +249,8 @@ launch_status_decode(const json_t *obj, struct launch_status *ret,
 	    domain_decode(domain, ret, err) == 0 &&
 	    js_opt_arr(obj, "interfaces", &interfaces, err) == 0 &&
 	    launch_interfaces_decode(interfaces, &ret->interfaces, err) == 0 &&
-	    migration_decode(obj, ret, err) == 0)
+	    migration_decode(obj, ret, err) == 0 &&
+	    guest_decode(obj, ret, err) == 0)
 		return 0;
 	launch_status_done(ret);
 	return -1;

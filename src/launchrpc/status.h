@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/js.h"
+#include "launchrpc/guest.h"
 #include "launchrpc/protocol.h"
 #include "launchrpc/record.h"
 
@@ -52,6 +53,7 @@ struct launch_status {
 	bool libvirt_up;  /* false: the state is from before it was lost */
 	struct launch_interfaces interfaces;
 	struct launch_record *migration; /* NULL for none */
+	struct launch_guest *guest;      /* as last measured; NULL: never */
 };
 
 void launch_status_done(struct launch_status *status);

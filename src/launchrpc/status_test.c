@@ -23,6 +23,7 @@ test_what_is_encoded_is_decoded(void **state)
 		.disk_error = xstrdup("vda: ENOSPC"),
 		.libvirt_up = true,
 		.migration = xmalloc0(sizeof(struct launch_record)),
+		.guest = xmalloc0(sizeof(struct launch_guest)),
 	};
 	AUTO(js_unref) json_t *text = NULL;
 	AUTO(js_unref) json_t *again = NULL;
@@ -31,10 +32,12 @@ test_what_is_encoded_is_decoded(void **state)
 
 	(void)state;
 	status.migration->uid = xstrdup("m1");
+	status.guest->dirty_rate_bytes_per_second = 77;
 	text = launch_status_encode(&status);
 	assert_int_equal(launch_status_decode(text, &read, &err), 0);
 	assert_int_equal(read.state, LAUNCH_PAUSED);
 	assert_string_equal(read.migration->uid, "m1");
+	assert_int_equal(read.guest->dirty_rate_bytes_per_second, 77);
 	again = launch_status_encode(&read);
 	assert_true(json_equal(text, again));
 	launch_status_done(&status);
