@@ -20,6 +20,7 @@
 #include "handler/machine.h"
 #include "handler/meter.h"
 #include "handler/nodelabels.h"
+#include "handler/prober.h"
 #include "handler/proxyctl.h"
 #include "handler/strays.h"
 #include "kube/client.h"
@@ -52,6 +53,7 @@ struct handler {
 	struct proxyctl *proxy;
 	struct strays *strays;
 	struct nodelabels *labels;
+	struct prober *prober;
 	struct informer *informers[SOURCE_COUNT];
 	struct worker *worker;
 	struct map machines; /* by key */
@@ -245,6 +247,8 @@ handler_knows(const struct handler *h, const char *vmi_uid)
 {
 	struct map_node *node = NULL;
 
+	if (prober_knows(h->prober, vmi_uid))
+		return true;
 	while ((node = map_next(&h->machines, node)) != NULL) {
 		if (str_equal(MAP_ENTRY(node, struct machine, node)->uid,
 			      vmi_uid))
@@ -575,6 +579,7 @@ start(struct handler *h)
 		.node = h->options.node,
 		.host = h->host,
 	});
+	h->prober = prober_new(h);
 }
 
 struct handler *
@@ -606,6 +611,7 @@ handler_free(struct handler *h)
 	if (h == NULL)
 		return;
 	health_server_free(h->health);
+	prober_free(h->prober);
 	nodelabels_free(h->labels);
 	for (size_t i = 0; i < SOURCE_COUNT; i++)
 		informer_stop(h->informers[i]);

@@ -82,7 +82,8 @@ const struct seen_vmi *handler_vmi(const struct handler *handler,
  */
 const struct pod *handler_pod(const struct handler *handler, const char *key,
 			      const char *vmi_uid, const char *migration_uid);
-/* There is a machine of this uid here, or something that is left of one. */
+/* There is a machine of this uid here, or something that is left of one; or it
+ * is the key of a probe that goes on. */
 bool handler_knows(const struct handler *handler, const char *vmi_uid);
 /* Looks at a machine, now or in a while. */
 void handler_poke(struct handler *handler, const char *key, uint64_t delay_ms);

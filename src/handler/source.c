@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/str.h"
 #include "handler/decide.h"
+#include "handler/forecast.h"
 
 static const struct migration_state *
 state_of(const struct facts *f)
@@ -329,10 +330,14 @@ static bool
 source_runs(const struct facts *f, struct decision *d)
 {
 	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
+	json_t *prediction;
 
 	if (r->completed)
 		return false;
 	mirror(r, d);
+	prediction = forecast(f, r);
+	if (prediction != NULL)
+		wish_set(&d->wishes, MEMBER_STATE "prediction", prediction);
 	return true;
 }
 

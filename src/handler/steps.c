@@ -16,15 +16,13 @@
 #include "handler/handler.h"
 #include "handler/launchlink.h"
 #include "handler/machine.h"
+#include "handler/sockets.h"
+#include "handler/targetaddress.h"
 #include "meta/quantity.h"
 #include "meta/time.h"
 
-/* Below the pod's public volume; see docs/rendering.md. */
-#define SOCKET_DIR "migrationproxy"
 #define SOCKET_DIR_MODE 0750
 #define LIBVIRT_SOCKET "libvirt-sock"
-#define ANY_IPV4 "0.0.0.0"
-#define ANY_IPV6 "::"
 
 /* Connections for memory, at most: as KubeVirt has it. */
 #define PARALLEL_MAX 8
@@ -266,16 +264,16 @@ open_sockets(const struct machine *m, int *ret_fd, struct err *err)
 	if (launchlink_open_dir(m->link, LAUNCHLINK_PUBLIC, NULL, &public,
 				err) == -1)
 		return -1;
-	if (mkdirat(public, SOCKET_DIR, SOCKET_DIR_MODE) == 0) {
-		if (fchownat(public, SOCKET_DIR, launchlink_uid(m->link),
+	if (mkdirat(public, SOCKETS_DIR, SOCKET_DIR_MODE) == 0) {
+		if (fchownat(public, SOCKETS_DIR, launchlink_uid(m->link),
 			     launchlink_gid(m->link),
 			     AT_SYMLINK_NOFOLLOW) == -1)
 			return err_errno(err, "cannot give away '%s'",
-					 SOCKET_DIR);
+					 SOCKETS_DIR);
 	} else if (errno != EEXIST) {
-		return err_errno(err, "cannot make '%s'", SOCKET_DIR);
+		return err_errno(err, "cannot make '%s'", SOCKETS_DIR);
 	}
-	return launchlink_open_dir(m->link, LAUNCHLINK_PUBLIC, SOCKET_DIR,
+	return launchlink_open_dir(m->link, LAUNCHLINK_PUBLIC, SOCKETS_DIR,
 				   ret_fd, err);
 }
 
@@ -306,24 +304,16 @@ remember_listener(struct machine *m, enum proxy_side side, const char *uid)
 	m->listens_for[side] = xstrdup(uid);
 }
 
-/* An address that is none in particular is no help to the source. */
 static int
 keep_target(struct machine *m, const json_t *result, struct err *err)
 {
-	const char *address = js_str_at(result, "address");
-	const char *own = handler_options(m->handler)->address;
+	json_t *where = target_address(
+		result, handler_options(m->handler)->address, err);
 
-	if (str_equal(address, ANY_IPV4) || str_equal(address, ANY_IPV6)) {
-		if (own == NULL)
-			return err_set(err, ERR_INVALID,
-				       "ferry-proxy listens on every address; "
-				       "say which one others reach it by "
-				       "(--address, or its --bind)");
-		address = own;
-	}
+	if (where == NULL)
+		return -1;
 	json_decref(m->target_result);
-	m->target_result = json_pack("{s:s, s:O}", "address", address, "ports",
-				     js_obj_at(result, "ports"));
+	m->target_result = where;
 	return 0;
 }
 

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "handler/probecontext.h"
+
+#include "api/pathprobe.h"
+#include "api/vmi.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "handler/handler.h"
+#include "handler/probewire.h"
+#include "handler/proxyctl.h"
+#include "kube/resource.h"
+
+static void
+look_for_machine(const char *key, void *arg)
+{
+	bool *found = arg;
+
+	*found = *found || !str_has_prefix(key, PROBE_KEY_PREFIX);
+}
+
+bool
+probe_is_busy(const struct probe_context *context)
+{
+	const struct proxyctl *proxy = handler_proxy(context->handler);
+	bool found = false;
+
+	for (int side = 0; side < PROXY_SIDE_COUNT; side++)
+		proxyctl_each(proxy, (enum proxy_side)side, look_for_machine,
+			      &found);
+	return found;
+}
+
+const struct vmi *
+probe_vmi(const struct probe_context *context, const struct pathprobe *probe)
+{
+	char key[KUBE_KEY_MAX];
+	const struct seen_vmi *machine;
+
+	if (probe->vmi_name[0] == '\0')
+		return NULL;
+	machine = handler_vmi(context->handler,
+			      kube_key(probe->meta.ns, probe->vmi_name, key));
+	return machine == NULL ? NULL : machine->vmi;
+}
+
+static void
+stopped(void *arg, const json_t *result, const struct err *err)
+{
+	(void)arg;
+	(void)result;
+	if (err != NULL)
+		log_warning(NULL, "a listener of a probe, ignoring: %s",
+			    err->text);
+}
+
+void
+probe_stop_listener(const struct probe_context *context, int side,
+		    const char *key)
+{
+	struct err err;
+
+	if (proxyctl_stop(handler_proxy(context->handler),
+			  (enum proxy_side)side, key, stopped, NULL,
+			  &err) == -1)
+		stopped(NULL, NULL, &err);
+}
