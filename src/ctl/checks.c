@@ -50,6 +50,28 @@ checks_count(const json_t *checks, const char *where, enum check_result result)
 	return count;
 }
 
+json_t *
+checks_grouped(const json_t *checks)
+{
+	AUTO(js_unref) json_t *places = json_object();
+	json_t *all = json_array(), *check, *list;
+	const char *place;
+	size_t i;
+
+	json_array_foreach(checks, i, check)
+	{
+		place = js_str_at(check, "where");
+		if (json_object_get(places, place) == NULL)
+			json_object_set_new(places, place, json_array());
+		json_array_append(json_object_get(places, place), check);
+	}
+	json_object_foreach(places, place, list)
+	{
+		json_array_extend(all, list);
+	}
+	return all;
+}
+
 /* What needs to be seen stands out. */
 static const char *
 shown(const char *result)

@@ -32,6 +32,10 @@ void checks_add(json_t *checks, const char *where, enum check_result result,
 size_t checks_count(const json_t *checks, const char *where,
 		    enum check_result result);
 
+/* The same with those of one place together, in the order in which places came
+ * up; a new reference. */
+json_t *checks_grouped(const json_t *checks);
+
 /* A table for people, grouped by where; to be freed. */
 char *checks_text(const json_t *checks);
 

@@ -19,6 +19,8 @@
 #include "ctl/checks.h"
 #include "ctl/command.h"
 #include "ctl/doctor.h"
+#include "ctl/doctornodes.h"
+#include "ctl/probe.h"
 #include "ctl/state.h"
 #include "ctl/verb.h"
 #include "kube/obj.h"
@@ -188,7 +190,7 @@ static void
 look_at_way(struct doctor *d, const struct way *way)
 {
 	AUTO(close_fd) int netns_fd = open_netns(d, way->from);
-	enum probe_result result;
+	enum reach result;
 	struct err err;
 	json_t *probe;
 
@@ -196,7 +198,7 @@ look_at_way(struct doctor *d, const struct way *way)
 		return;
 	probe = json_pack("{s:s, s:s, s:s, s:i, s:s}", "from", way->from, "to",
 			  way->to, "address", way->address, "port",
-			  (int)way->port, "result", doctor_probe_name(result));
+			  (int)way->port, "result", reach_name(result));
 	if (way->channel >= 0)
 		json_object_set_new(probe, "channel",
 				    json_integer(way->channel));
@@ -303,6 +305,13 @@ look_at_ports(struct doctor *d)
 	}
 }
 
+/* Nothing was said about where the proxies are: their nodes are asked. */
+static bool
+is_remote(const struct doctor *d)
+{
+	return d->dir == NULL && d->controls.count == 0;
+}
+
 static bool
 is_over(const char *phase)
 {
@@ -335,6 +344,13 @@ look_at_migration(struct doctor *d, struct err *err)
 		js_str_at(state, "targetNode"), "address",
 		js_str_at(state, "targetNodeAddress"), "ports", ports);
 	json_object_set_new(d->facts, "migration", migration);
+	if (is_remote(d)) {
+		if (js_str_at(migration, "source")[0] == '\0')
+			return doctornodes_all(d->verb.kube, d->verb.ns,
+					       d->facts, err);
+		return doctornodes_migration(d->verb.kube, d->verb.ns,
+					     obj_name(vmi), d->facts, err);
+	}
 	if (is_over(phase)) {
 		look_at_ways(d);
 		return 0;
@@ -347,10 +363,9 @@ look_at_migration(struct doctor *d, struct err *err)
 static int
 open_directory(struct doctor *d, struct err *err)
 {
-	if (d->controls.count > 0 && d->dir == NULL)
+	if (d->dir == NULL)
 		return 0;
-	if (state_open(&d->state, d->dir == NULL ? CTL_DIR_DEFAULT : d->dir,
-		       err) == -1)
+	if (state_open(&d->state, d->dir, err) == -1)
 		return err_prefix(err, "no proxies to ask (--dir, --control)");
 	d->has_state = true;
 	/* Nothing is changed: let others go on. */
@@ -401,6 +416,11 @@ doctor(struct doctor *d, struct err *err)
 
 	if (open_directory(d, err) == -1 || look_at_nodes(d, err) == -1)
 		return -1;
+	if (d->vmim == NULL && is_remote(d)) {
+		if (verb_open(&d->verb, err) == -1)
+			return -1;
+		return doctornodes_all(d->verb.kube, d->verb.ns, d->facts, err);
+	}
 	if (d->vmim == NULL) {
 		look_at_ways(d);
 		return 0;
@@ -420,10 +440,11 @@ command_doctor(int argc, char **argv)
 	const struct opt table[] = {
 		KUBE_FLAGS_OPTS(&d.verb.flags),
 		{ "dir", "DIR",
-		  "cluster on this computer (" CTL_DIR_DEFAULT ")", OPT_STR,
-		  &d.dir, 0, 0 },
+		  "a cluster on this computer: look for yourself, as root",
+		  OPT_STR, &d.dir, 0, 0 },
 		{ "control", "NODE=PATH",
-		  "the control socket of a node's proxy; may be repeated",
+		  "the control socket of a node's proxy; may be repeated "
+		  "(default: the nodes are asked)",
 		  OPT_LIST, &d.controls, 0, 0 },
 		{ "output", "json", "the result as a JSON object", OPT_STR,
 		  &d.output, 0, 0 },
@@ -444,7 +465,7 @@ command_doctor(int argc, char **argv)
 	if (!command_parse(&opts, argc, argv, &first, &status))
 		return status;
 	d.vmim = first < argc ? argv[first] : NULL;
-	d.facts = json_pack("{s:[], s:[]}", "nodes", "probes");
+	d.facts = json_pack("{s:[], s:[], s:[]}", "nodes", "probes", "paths");
 	if (d.output != NULL && !str_equal(d.output, "json"))
 		result = err_set(&err, ERR_INVALID,
 				 "--output: '%s' is not json", d.output);

@@ -8,6 +8,7 @@
 
 #include "api/kinds.h"
 #include "api/names.h"
+#include "api/pathprobe.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/command.h"
@@ -18,20 +19,28 @@
 #include "base/str.h"
 #include "ctl/checks.h"
 #include "ctl/command.h"
+#include "ctl/outlook.h"
+#include "ctl/pathask.h"
 #include "ctl/preflight.h"
 #include "ctl/verb.h"
 #include "kube/obj.h"
+#include "meta/time.h"
 
 #define REQUEST_MS 10000U
-#define STATUS_NO 3 /* it would not move */
+#define STATUS_NO 3    /* it would not move */
+#define MEASURED_MAX 4 /* nodes; each takes some seconds */
 
 struct preflight {
 	struct verb verb;
 	const char *vm;
 	const char *node;
 	const char *output;
+	bool no_measure;
 	json_t *vmi, *pod, *vmims, *nodes, *pods, *quotas, *claims, *nets;
+	json_t *kubevirts, *policies, *namespace, *others, *machines;
 	char *refusal;
+	json_t *checks;
+	json_t *outlooks; /* by node */
 };
 
 static int
@@ -82,10 +91,18 @@ gather_lists(struct preflight *p, struct err *err)
 	struct kube_request pods = { .resource = &kube_pods };
 	struct kube_request quotas = { .resource = &kube_resourcequotas,
 				       .ns = p->verb.ns };
+	struct kube_request kubevirts = { .resource = &api_kubevirts };
+	struct kube_request policies = { .resource = &api_policies };
+	struct kube_request others = { .resource = &api_vmims };
+	struct kube_request machines = { .resource = &api_vmis };
 
 	if (list(p, &vmims, &p->vmims, err) == -1 ||
 	    list(p, &nodes, &p->nodes, err) == -1 ||
-	    list(p, &pods, &p->pods, err) == -1)
+	    list(p, &pods, &p->pods, err) == -1 ||
+	    list(p, &kubevirts, &p->kubevirts, err) == -1 ||
+	    list(p, &policies, &p->policies, err) == -1 ||
+	    list(p, &others, &p->others, err) == -1 ||
+	    list(p, &machines, &p->machines, err) == -1)
 		return -1;
 	return list(p, &quotas, &p->quotas, err);
 }
@@ -217,6 +234,10 @@ gather(struct preflight *p, struct err *err)
 	if (gather_lists(p, err) == -1 || find_pod(p, err) == -1 ||
 	    gather_claims(p, err) == -1 || gather_networks(p, err) == -1)
 		return -1;
+	if (get(p, &kube_namespaces, NULL, p->verb.ns, &p->namespace, err) ==
+		    -1 &&
+	    err->kind != ERR_DENIED)
+		return -1;
 	if (p->node != NULL && p->nodes != NULL) {
 		AUTO(js_unref) json_t *node = NULL;
 
@@ -226,8 +247,87 @@ gather(struct preflight *p, struct err *err)
 	return ask_admission(p, err);
 }
 
+/* Of those that fit, and of no more than a person waits for. */
 static int
-print_result(struct preflight *p)
+measure_node(struct preflight *p, const struct outlook_facts *facts,
+	     const struct migration_config *config, const char *node,
+	     struct err *err)
+{
+	const struct pathprobe_question question = {
+		.source = js_str_at(p->vmi, "status.nodeName"),
+		.target = node,
+		.vmi_name = p->vm,
+		.measure = PATHPROBE_THROUGHPUT,
+		.guest = true,
+	};
+	AUTO(js_unref) json_t *status = NULL;
+
+	if (pathask(p->verb.kube, p->verb.ns, &question, &status, err) == -1)
+		return -1;
+	json_object_set_new(p->outlooks, node,
+			    outlook_judge(facts, config, node, status,
+					  time_now_us(), p->checks));
+	return 0;
+}
+
+static int
+measure_nodes(struct preflight *p, const struct outlook_facts *facts,
+	      const struct migration_config *config, struct err *err)
+{
+	const json_t *node;
+	size_t i;
+
+	json_array_foreach(p->nodes, i, node)
+	{
+		const char *name = obj_name(node);
+
+		if ((p->node != NULL && !str_equal(name, p->node)) ||
+		    str_equal(name, js_str_at(p->vmi, "status.nodeName")) ||
+		    checks_count(p->checks, name, CHECK_FAIL) > 0)
+			continue;
+		if (json_object_size(p->outlooks) == MEASURED_MAX) {
+			checks_add(p->checks, name, CHECK_UNKNOWN, "path",
+				   "not measured: %d others were; see --node",
+				   MEASURED_MAX);
+			continue;
+		}
+		if (measure_node(p, facts, config, name, err) == 0)
+			continue;
+		checks_add(p->checks, name, CHECK_UNKNOWN, "path",
+			   "cannot be measured: %s", err->text);
+		return 0;
+	}
+	return 0;
+}
+
+static int
+look_ahead(struct preflight *p, struct err *err)
+{
+	const struct outlook_facts facts = {
+		.vmi = p->vmi,
+		.kubevirt = json_array_get(p->kubevirts, 0),
+		.policies = p->policies,
+		.ns = p->namespace,
+		.claims = p->claims,
+	};
+	AUTO(free_ptr) char *policy = NULL;
+	struct migration_config config;
+	int result = 0;
+
+	if (outlook_settings(&facts, &config, &policy, err) == -1)
+		return -1;
+	preflight_settings(&config, policy, p->checks);
+	preflight_limits(&config, p->others, p->machines,
+			 js_str_at(p->vmi, "status.nodeName"), p->checks);
+	if (!p->no_measure &&
+	    checks_count(p->checks, PREFLIGHT_MACHINE, CHECK_FAIL) == 0)
+		result = measure_nodes(p, &facts, &config, err);
+	migration_config_done(&config);
+	return result;
+}
+
+static int
+judge(struct preflight *p, size_t *ret_fit, struct err *err)
 {
 	const struct preflight_facts facts = {
 		.vmi = p->vmi,
@@ -241,39 +341,63 @@ print_result(struct preflight *p)
 		.refusal = p->refusal,
 		.only = p->node,
 	};
-	AUTO(js_unref) json_t *checks = json_array();
-	AUTO(free_ptr) char *text = NULL;
-	size_t fit = 0;
-	bool machine_ok;
+	const json_t *node;
+	size_t i;
 
-	preflight_machine(&facts, checks);
-	machine_ok = checks_count(checks, PREFLIGHT_MACHINE, CHECK_FAIL) == 0;
-	if (p->pod != NULL)
-		fit = preflight_nodes(&facts, checks);
+	*ret_fit = 0;
+	preflight_machine(&facts, p->checks);
+	if (p->pod == NULL)
+		return 0;
+	(void)preflight_nodes(&facts, p->checks);
+	if (look_ahead(p, err) == -1)
+		return -1;
+	json_array_foreach(p->nodes, i, node)
+	{
+		const char *name = obj_name(node);
+
+		if ((p->node == NULL || str_equal(name, p->node)) &&
+		    !str_equal(name, js_str_at(p->vmi, "status.nodeName")) &&
+		    checks_count(p->checks, name, CHECK_FAIL) == 0)
+			*ret_fit += 1;
+	}
+	return 0;
+}
+
+static int
+print_result(struct preflight *p, size_t fit)
+{
+	bool moves =
+		checks_count(p->checks, PREFLIGHT_MACHINE, CHECK_FAIL) == 0 &&
+		fit > 0;
+	AUTO(js_unref) json_t *sorted = checks_grouped(p->checks);
+	AUTO(free_ptr) char *text = NULL;
+
 	if (p->output != NULL) {
 		AUTO(js_unref)
-		json_t *all = json_pack(
-			"{s:s, s:s, s:b, s:I, s:O}", "namespace", p->verb.ns,
-			"machine", p->vm, "moves", machine_ok && fit > 0,
-			"nodesThatFit", (json_int_t)fit, "checks", checks);
+		json_t *all =
+			json_pack("{s:s, s:s, s:b, s:I, s:O, s:O}", "namespace",
+				  p->verb.ns, "machine", p->vm, "moves",
+				  (int)moves, "nodesThatFit", (json_int_t)fit,
+				  "checks", sorted, "measured", p->outlooks);
 
 		text = json_dumps(all, JSON_INDENT(2));
 		(void)printf("%s\n", text);
 	} else {
-		text = checks_text(checks);
+		text = checks_text(sorted);
 		(void)printf("%s\n%s: %s; nodes that fit: %zu\n", text, p->vm,
-			     machine_ok && fit > 0 ? "would move"
-						   : "would not move now",
-			     fit);
+			     moves ? "would move" : "would not move now", fit);
 	}
-	return machine_ok && fit > 0 ? 0 : STATUS_NO;
+	return moves ? 0 : STATUS_NO;
 }
 
 static void
 preflight_done(struct preflight *p)
 {
-	json_t *const all[] = { p->vmi,  p->pod,    p->vmims,  p->nodes,
-				p->pods, p->quotas, p->claims, p->nets };
+	json_t *const all[] = { p->vmi,      p->pod,    p->vmims,
+				p->nodes,    p->pods,   p->quotas,
+				p->claims,   p->nets,   p->kubevirts,
+				p->policies, p->others, p->namespace,
+				p->machines, p->checks, p->outlooks };
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		json_decref(all[i]);
@@ -289,32 +413,39 @@ command_preflight(int argc, char **argv)
 		KUBE_FLAGS_OPTS(&p.verb.flags),
 		{ "node", "NODE", "only this one as a target", OPT_STR, &p.node,
 		  0, 0 },
+		{ "no-measure", NULL,
+		  "neither measure the network nor sample the guest", OPT_FLAG,
+		  &p.no_measure, 0, 0 },
 		{ "output", "json", "the checks as a JSON object", OPT_STR,
 		  &p.output, 0, 0 },
 	};
 	const struct opts opts = {
 		.program = "ferryctl preflight",
 		.args = "VM",
-		.summary = "Says whether a machine would move now, and "
-			   "whereto, without moving it.",
+		.summary = "Says whether a machine would move now, whereto, "
+			   "and how it would go, without moving it.",
 		.table = table,
 		.count = ARRAY_LEN(table),
 		.args_min = 1,
 		.args_max = 1,
 	};
+	size_t fit = 0;
 	int first, status;
 	struct err err;
 
 	if (!command_parse(&opts, argc, argv, &first, &status))
 		return status;
 	p.vm = argv[first];
+	p.checks = json_array();
+	p.outlooks = json_object();
 	if (p.output != NULL && !str_equal(p.output, "json"))
 		status = err_set(&err, ERR_INVALID,
 				 "--output: '%s' is not json", p.output);
-	else if (verb_open(&p.verb, &err) == -1 || gather(&p, &err) == -1)
+	else if (verb_open(&p.verb, &err) == -1 || gather(&p, &err) == -1 ||
+		 judge(&p, &fit, &err) == -1)
 		status = -1;
 	else
-		status = print_result(&p);
+		status = print_result(&p, fit);
 	if (status == -1)
 		status = command_error(&err, err.kind == ERR_INVALID
 						     ? COMMAND_USAGE

@@ -15,22 +15,11 @@
 #include "ctl/checks.h"
 #include "ctl/human.h"
 #include "meta/time.h"
+#include "net/reach.h"
 
 #define US_PER_DAY (INT64_C(86400) * TIME_US_PER_SECOND)
 #define MS_PER_S 1000
-
-static const char *const probe_names[] = {
-	[PROBE_OPEN] = "open",
-	[PROBE_REFUSED] = "refused",
-	[PROBE_SILENT] = "silent",
-	[PROBE_UNREACHABLE] = "unreachable",
-};
-
-const char *
-doctor_probe_name(enum probe_result result)
-{
-	return probe_names[result];
-}
+#define US_PER_MS 1000.0
 
 /* Reasons of ferry-proxy that tell of a handshake that failed. */
 static bool
@@ -172,26 +161,26 @@ is_reached(const json_t *probe)
 {
 	const char *result = js_str_at(probe, "result");
 
-	return str_equal(result, probe_names[PROBE_OPEN]) ||
+	return str_equal(result, reach_name(REACH_OPEN)) ||
 	       (js_at(probe, "channel") == NULL &&
-		str_equal(result, probe_names[PROBE_REFUSED]));
+		str_equal(result, reach_name(REACH_REFUSED)));
 }
 
 static const char *
 probe_sentence(const char *result)
 {
 	static const struct {
-		enum probe_result result;
+		enum reach result;
 		const char *sentence;
 	} sentences[] = {
-		{ PROBE_OPEN, "open" },
-		{ PROBE_REFUSED, "nobody listens there" },
-		{ PROBE_SILENT, "no answer: dropped on the way" },
-		{ PROBE_UNREACHABLE, "no route" },
+		{ REACH_OPEN, "open" },
+		{ REACH_REFUSED, "nobody listens there" },
+		{ REACH_SILENT, "no answer: dropped on the way" },
+		{ REACH_UNREACHABLE, "no route" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(sentences); i++) {
-		if (str_equal(result, probe_names[sentences[i].result]))
+		if (str_equal(result, reach_name(sentences[i].result)))
 			return sentences[i].sentence;
 	}
 	return result;
@@ -224,6 +213,27 @@ judge_probe(const json_t *probe, json_t *checks)
 			   (long long)js_int_at(probe, "port", 0),
 			   probe_sentence(result));
 	}
+}
+
+/* A connection through both proxies. */
+static void
+judge_path(const json_t *path, json_t *checks)
+{
+	const char *from = js_str_at(path, "from");
+	AUTO(free_ptr)
+	char *what = xasprintf("path to %s", js_str_at(path, "to"));
+
+	if (js_str_at(path, "reason")[0] != '\0')
+		checks_add(checks, from, CHECK_FAIL, what, "%s: %s",
+			   js_str_at(path, "reason"),
+			   js_str_at(path, "message"));
+	else
+		checks_add(
+			checks, from, CHECK_OK, what,
+			"%s: handshake %.1f ms, there and back %.1f ms",
+			js_str_at(path, "address"),
+			(double)js_int_at(path, "handshakeUs", 0) / US_PER_MS,
+			(double)js_int_at(path, "roundTripUs", 0) / US_PER_MS);
 }
 
 /* Connections that ended before they said anything, as those of a probe do,
@@ -343,6 +353,11 @@ doctor_judge(const json_t *facts, int64_t now_us, json_t *checks)
 			if (str_equal(js_str_at(probe, "from"), name))
 				judge_probe(probe, checks);
 		}
+		json_array_foreach(js_arr_at(facts, "paths"), j, probe)
+		{
+			if (str_equal(js_str_at(probe, "from"), name))
+				judge_path(probe, checks);
+		}
 		if (str_equal(js_str_at(facts, "migration.source"), name))
 			judge_source(facts, checks);
 		if (str_equal(js_str_at(facts, "migration.target"), name))
@@ -444,6 +459,31 @@ conclude_probes(const json_t *facts, int64_t now_us)
 }
 
 static char *
+conclude_paths(const json_t *facts, int64_t now_us)
+{
+	const json_t *path;
+	size_t i;
+
+	(void)now_us;
+	json_array_foreach(js_arr_at(facts, "paths"), i, path)
+	{
+		const char *reason = js_str_at(path, "reason");
+
+		if (reason[0] == '\0')
+			continue;
+		return xasprintf("%s from %s to %s: %s: %s; see "
+				 "docs/operations.md#%s.",
+				 is_handshake(reason) ? "TLS handshake"
+						      : "No connection",
+				 js_str_at(path, "from"), js_str_at(path, "to"),
+				 reason, js_str_at(path, "message"),
+				 is_handshake(reason) ? "certificate-expired"
+						      : "no-connection");
+	}
+	return NULL;
+}
+
+static char *
 conclude_handshake(const json_t *facts, int64_t now_us)
 {
 	static const char *const sides[] = { "source", "target" };
@@ -498,8 +538,9 @@ char *
 doctor_conclude(const json_t *facts, int64_t now_us)
 {
 	static char *(*const cases[])(const json_t *facts, int64_t now_us) = {
-		conclude_proxy,  conclude_expired,   conclude_interface,
-		conclude_probes, conclude_handshake, conclude_start,
+		conclude_proxy,  conclude_expired, conclude_interface,
+		conclude_probes, conclude_paths,   conclude_handshake,
+		conclude_start,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

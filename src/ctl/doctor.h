@@ -12,11 +12,13 @@
  *		    "interface": {"name", "address" or "error"}}],
  *	 "migration": {"name", "phase", "key", "source", "target", "address",
  *		       "ports", "sockets": {NAME: BOOL}},
- *	 "probes": [{"from", "to", "address", "port", "channel", "result"}]}
+ *	 "probes": [{"from", "to", "address", "port", "channel", "result"}],
+ *	 "paths": [{"from", "to", "address", "handshakeUs", "roundTripUs", or
+ *		    "reason", "message"}]}
  *
  * Members that nobody could look at are missing. A probe without a channel went
  * to a port that nobody listens on: to be refused is fine. Results are those of
- * doctor_probe_name().
+ * reach_name().
  *
  * Threading: any thread, with JSON of its own.
  */
@@ -24,11 +26,8 @@
 #include <stdint.h>
 
 #include "base/js.h"
-#include "ctl/probe.h"
 
 #define DOCTOR_SOON_DAYS 14 /* a certificate that expires is noted */
-
-const char *doctor_probe_name(enum probe_result result);
 
 /* Adds to checks. */
 void doctor_judge(const json_t *facts, int64_t now_us, json_t *checks);

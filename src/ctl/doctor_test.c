@@ -168,6 +168,34 @@ test_a_proxy_that_does_not_answer(void **state)
 		   "The proxy of node2 does not answer");
 }
 
+#define PATHS(path)                                                           \
+	"{\"nodes\": [" NODE("node1", GOOD, UP("10.0.0.1"), NONE) ", " NODE(  \
+		"node2", GOOD, UP("10.0.0.2"), NONE) "], \"probes\": [], "    \
+						     "\"paths\": [{\"from\":" \
+						     " \"node1\", \"to\": "   \
+						     "\"node2\", " path "}]}"
+
+static void
+test_a_path_through_both_proxies(void **state)
+{
+	AUTO(js_unref) json_t *checks = json_array();
+	AUTO(free_ptr)
+	char *sentence = conclude(PATHS("\"address\": \"10.0.0.2\", "
+					"\"handshakeUs\": 9500, "
+					"\"roundTripUs\": 100"),
+				  checks);
+	AUTO(free_ptr) char *text = checks_text(checks);
+
+	(void)state;
+	assert_null(sentence);
+	assert_non_null(strstr(text, "path to node2       10.0.0.2: handshake "
+				     "9.5 ms, there and back 0.1 ms"));
+	check_case(PATHS("\"reason\": \"WrongCA\", \"message\": \"no\""),
+		   "TLS handshake from node1 to node2: WrongCA: no");
+	check_case(PATHS("\"reason\": \"DialTimeout\", \"message\": \"m\""),
+		   "No connection from node1 to node2: DialTimeout: m");
+}
+
 static void
 test_connections_of_probes_are_no_trouble(void **state)
 {
@@ -195,6 +223,7 @@ main(void)
 		cmocka_unit_test(test_one_port_of_several_that_is_blocked),
 		cmocka_unit_test(test_a_migration_network_that_is_missing),
 		cmocka_unit_test(test_a_proxy_that_does_not_answer),
+		cmocka_unit_test(test_a_path_through_both_proxies),
 		cmocka_unit_test(test_connections_of_probes_are_no_trouble),
 	};
 

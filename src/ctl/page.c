@@ -438,6 +438,9 @@ migration_json(const struct page_facts *f)
 {
 	const json_t *state = state_of(f);
 	const json_t *progress = js_obj_at(state, "progress");
+	/* The migration has what came of it besides. */
+	const json_t *prediction =
+		js_obj_at(f->vmim, "status.migrationState.prediction");
 	json_t *o = json_pack("{s:s}", "name", obj_name(f->vmim));
 
 	set_text(o, "phase", js_str_at(f->vmim, "status.phase"));
@@ -450,6 +453,11 @@ migration_json(const struct page_facts *f)
 	set_text(o, "failureCode", js_str_at(state, "failureCode"));
 	if (progress != NULL)
 		json_object_set_new(o, "progress", json_deep_copy(progress));
+	if (prediction == NULL)
+		prediction = js_obj_at(state, "prediction");
+	if (prediction != NULL)
+		json_object_set_new(o, "prediction",
+				    json_deep_copy(prediction));
 	return o;
 }
 

@@ -13,6 +13,7 @@
 #define DATE_LEN 10 /* of "2026-11-16T03:48:24Z" */
 #define CLOCK_LEN 8
 #define INDENT 4
+#define MS_PER_S 1000.0
 
 static void
 write_timeline(struct buf *out, const json_t *page)
@@ -100,6 +101,25 @@ write_finding(struct buf *out, const json_t *finding)
 		(void)buf_printf(out, "  More: %s\n", runbook);
 }
 
+static void
+write_prediction(struct buf *out, const json_t *prediction)
+{
+	const json_t *actual = js_obj_at(prediction, "actual");
+
+	if (prediction == NULL)
+		return;
+	(void)buf_append_str(out, "\nPredicted when it began\n");
+	paragraph_write(out, INDENT, js_str_at(prediction, "sentence"));
+	if (actual == NULL)
+		return;
+	(void)buf_printf(out, "    Actual: %.1f s, ",
+			 (double)js_int_at(actual, "copyMs", 0) / MS_PER_S);
+	if (js_at(actual, "downtimeMs") != NULL)
+		(void)buf_printf(out, "stood still for %lld ms, ",
+				 (long long)js_int_at(actual, "downtimeMs", 0));
+	(void)buf_printf(out, "%s\n", js_str_at(actual, "mode"));
+}
+
 char *
 page_text(const json_t *page)
 {
@@ -110,6 +130,7 @@ page_text(const json_t *page)
 
 	(void)buf_printf(&out, "%s\n", js_str_at(page, "summary"));
 	write_timeline(&out, page);
+	write_prediction(&out, js_obj_at(page, "migration.prediction"));
 	json_array_foreach(js_arr_at(page, "findings"), i, item)
 	{
 		write_finding(&out, item);

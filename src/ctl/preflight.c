@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/config.h"
 #include "api/migration.h"
 #include "api/names.h"
 #include "base/array.h"
@@ -14,6 +15,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "ctl/checks.h"
+#include "ctl/human.h"
 #include "ctl/podneeds.h"
 #include "kube/conditions.h"
 #include "kube/obj.h"
@@ -245,6 +247,78 @@ preflight_machine(const struct preflight_facts *facts, json_t *checks)
 	check_storage(facts, checks);
 	check_networks(facts, checks);
 	check_quotas(facts, checks);
+}
+
+void
+preflight_settings(const struct migration_config *config, const char *policy,
+		   json_t *checks)
+{
+	char rate[HUMAN_SIZE];
+	int64_t limit = quantity_value(&config->bandwidth);
+	AUTO(free_ptr) char *bandwidth = NULL;
+
+	bandwidth = limit > 0 ? xasprintf("%s/s", human_bytes(limit, rate))
+			      : xstrdup("no limit");
+	checks_add(checks, PREFLIGHT_MACHINE, CHECK_OK, "policy",
+		   "%s: bandwidth %s, %lld s per gigabyte%s%s%s",
+		   policy[0] == '\0' ? "none" : policy, bandwidth,
+		   (long long)config->completion_timeout_per_gib,
+		   config->allow_auto_converge ? ", auto-converge" : "",
+		   config->allow_post_copy ? ", post-copy" : "",
+		   config->allow_workload_disruption ? ", may be disrupted"
+						     : "");
+}
+
+static bool
+leaves(const json_t *vmim, const json_t *vmis, const char *from)
+{
+	const json_t *vmi;
+	size_t i;
+
+	json_array_foreach(vmis, i, vmi)
+	{
+		if (str_equal(obj_ns(vmi), obj_ns(vmim)) &&
+		    str_equal(obj_name(vmi), js_str_at(vmim, "spec.vmiName")))
+			return str_equal(js_str_at(vmi, "status.nodeName"),
+					 from);
+	}
+	return false;
+}
+
+void
+preflight_limits(const struct migration_config *config, const json_t *vmims,
+		 const json_t *vmis, const char *from, json_t *checks)
+{
+	const json_t *vmim;
+	size_t i, all = 0, outbound = 0;
+	bool waits;
+
+	if (vmims == NULL || vmis == NULL) {
+		checks_add(checks, PREFLIGHT_MACHINE, CHECK_UNKNOWN, "limits",
+			   "migrations of other namespaces may not be looked "
+			   "at");
+		return;
+	}
+	json_array_foreach(vmims, i, vmim)
+	{
+		enum migration_phase phase;
+		struct err ignored;
+
+		if (migration_phase_parse(js_str_at(vmim, "status.phase"),
+					  &phase, &ignored) == -1 ||
+		    !migration_phase_is_running(phase))
+			continue;
+		all++;
+		if (leaves(vmim, vmis, from))
+			outbound++;
+	}
+	waits = all >= config->parallel_cluster ||
+		outbound >= config->parallel_outbound;
+	checks_add(checks, PREFLIGHT_MACHINE, waits ? CHECK_NOTE : CHECK_OK,
+		   "limits", "%zu of %u in the cluster, %zu of %u from %s%s",
+		   all, config->parallel_cluster, outbound,
+		   config->parallel_outbound, from,
+		   waits ? ": it would wait" : "");
 }
 
 static void

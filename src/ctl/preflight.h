@@ -15,6 +15,8 @@
 
 #include "base/js.h"
 
+struct migration_config;
+
 /* All borrowed; NULL for what could not be read. */
 struct preflight_facts {
 	const json_t *vmi;
@@ -33,6 +35,15 @@ struct preflight_facts {
 
 /* What is of the machine, whatever the node; "where" is PREFLIGHT_MACHINE. */
 void preflight_machine(const struct preflight_facts *facts, json_t *checks);
+/* The settings that it would have, by which policy ("" for none). */
+void preflight_settings(const struct migration_config *config,
+			const char *policy, json_t *checks);
+/* Whether it would have to wait for others: of all migrations those that are on
+ * their way, and of these those whose machine is on the node. NULL: not known.
+ */
+void preflight_limits(const struct migration_config *config,
+		      const json_t *vmims, const json_t *vmis, const char *from,
+		      json_t *checks);
 /* Each node but the one it is on; "where" is its name. Returns how many fit. */
 size_t preflight_nodes(const struct preflight_facts *facts, json_t *checks);
 

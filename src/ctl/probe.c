@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/probe.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -16,80 +14,38 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "net/inet.h"
 #include "net/netns.h"
 
 struct port_probe {
-	struct ip ip;
+	const char *address;
 	uint16_t port;
-	enum probe_result result;
+	enum reach result;
 };
-
-static enum probe_result
-result_of(int error)
-{
-	switch (error) {
-	case 0:
-		return PROBE_OPEN;
-	case ECONNREFUSED:
-		return PROBE_REFUSED;
-	case ETIMEDOUT:
-		return PROBE_SILENT;
-	default:
-		return PROBE_UNREACHABLE;
-	}
-}
-
-static int
-start_connect(int fd, const struct port_probe *probe)
-{
-	struct sockaddr_in in = { .sin_family = AF_INET,
-				  .sin_port = htons(probe->port) };
-	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6,
-				    .sin6_port = htons(probe->port) };
-
-	if (probe->ip.family == AF_INET) {
-		memcpy(&in.sin_addr, probe->ip.bytes, sizeof(in.sin_addr));
-		return connect(fd, (struct sockaddr *)&in, sizeof(in));
-	}
-	memcpy(&in6.sin6_addr, probe->ip.bytes, sizeof(in6.sin6_addr));
-	return connect(fd, (struct sockaddr *)&in6, sizeof(in6));
-}
 
 static int
 connect_there(void *arg, struct err *err)
 {
 	struct port_probe *probe = arg;
-	AUTO(close_fd)
-	int fd = socket(probe->ip.family,
-			SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
-	int error = 0;
-	socklen_t len = sizeof(error);
+	AUTO(close_fd) int fd = -1;
+	struct pollfd pfd = { .events = POLLOUT };
+	int begun = reach_begin(probe->address, probe->port, &fd,
+				&probe->result, err);
 
-	if (fd == -1)
-		return err_errno(err, "cannot make a socket");
-	if (start_connect(fd, probe) == -1)
-		error = errno;
-	if (error == EINPROGRESS) {
-		if (poll(&pfd, 1, PROBE_MS) == 0)
-			error = ETIMEDOUT;
-		else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) ==
-			 -1)
-			return err_errno(err, "cannot ask the socket");
-	}
-	probe->result = result_of(error);
+	if (begun != 1)
+		return begun;
+	pfd.fd = fd;
+	probe->result =
+		poll(&pfd, 1, REACH_MS) == 0 ? REACH_SILENT : reach_end(fd);
 	return 0;
 }
 
 int
 probe_port(int netns_fd, const char *address, uint16_t port,
-	   enum probe_result *ret_result, struct err *err)
+	   enum reach *ret_result, struct err *err)
 {
-	struct port_probe probe = { .port = port };
+	struct port_probe probe = { .address = address, .port = port };
 
-	if (ip_parse(address, &probe.ip, err) == -1 ||
-	    netns_run(netns_fd, connect_there, &probe, err) == -1)
+	if (netns_run(netns_fd, connect_there, &probe, err) == -1)
 		return -1;
 	*ret_result = probe.result;
 	return 0;

@@ -10,21 +10,15 @@
 
 #include <stdint.h>
 
+#include "net/reach.h"
+
 struct err;
 
-#define PROBE_MS 2000 /* until a port counts as dropped */
 #define PROBE_TEXT_SIZE 64
-
-enum probe_result {
-	PROBE_OPEN,
-	PROBE_REFUSED,     /* the host is there, nobody listens */
-	PROBE_SILENT,      /* no answer: dropped on the way, or no such host */
-	PROBE_UNREACHABLE, /* no route */
-};
 
 /* One TCP connection that is closed at once; netns_fd -1 is the caller's. */
 int probe_port(int netns_fd, const char *address, uint16_t port,
-	       enum probe_result *ret_result, struct err *err);
+	       enum reach *ret_result, struct err *err);
 
 /* The first address of an interface that is up, an IPv4 one if there is one;
  * ERR_NOT_FOUND: no such interface; ERR_UNAVAILABLE: it is down or has none. */

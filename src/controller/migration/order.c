@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/jsat.h"
 #include "base/mem.h"
+#include "controller/migration/hindsight.h"
 #include "controller/render/podpatch.h"
 #include "controller/render/render.h"
 #include "controller/render/vmipatch.h"
@@ -398,8 +399,10 @@ order_status(const struct facts *facts, const struct decision *decision,
 		copy = js_parse(state->text, strlen(state->text), &err);
 	else if (progress != NULL)
 		copy = json_pack("{s:O}", "progress", progress);
-	if (copy != NULL)
+	if (copy != NULL) {
+		hindsight_add(copy);
 		(void)json_object_set_new(status, "migrationState", copy);
+	}
 	*ret_order = (struct order){
 		.body = json_pack("{s:{s:s}, s:o}", "metadata",
 				  "resourceVersion", vmim->meta.version,

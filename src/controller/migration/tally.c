@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/jsat.h"
 #include "base/str.h"
+#include "controller/migration/hindsight.h"
 #include "controller/migration/internal.h"
 #include "kube/client.h"
 #include "meta/time.h"
@@ -30,6 +31,12 @@ static const char *const causes[] = {
 	WAITING_ABORT,        "Other",
 };
 _Static_assert(ARRAY_LEN(causes) == TALLY_CAUSES, "each has a place");
+
+/* Shares: a tenth off, as long again, ten times as long. */
+static const struct prom_bounds error_bounds = {
+	.count = 8,
+	.list = { 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10 },
+};
 
 static const char *const results[TALLY_RESULTS] = { "succeeded", "failed" };
 
@@ -87,6 +94,7 @@ tally_result(struct tally *tally, const json_t *status, int64_t age_us)
 	bool failed = !str_equal(js_str_at(status, "phase"),
 				 migration_phase_name(MIGRATION_SUCCEEDED));
 	int64_t start_us, end_us, downtime_ms;
+	double error;
 
 	prom_observe(&tally->totals[failed], &prom_bounds_waits,
 		     (double)age_us / US_PER_SECOND);
@@ -101,6 +109,8 @@ tally_result(struct tally *tally, const json_t *status, int64_t age_us)
 	if (downtime_ms > 0)
 		prom_observe(&tally->downtimes, &prom_bounds_pauses,
 			     (double)downtime_ms / MS_PER_SECOND);
+	if (hindsight_error(state, &error))
+		prom_observe(&tally->errors, &error_bounds, error);
 }
 
 void
@@ -160,6 +170,7 @@ write_family(struct buf *buf, const struct family *f)
 
 #define TRANSFER "ferry_migration_transfer_seconds"
 #define DOWNTIME "ferry_migration_downtime_seconds"
+#define ERROR_RATIO "ferry_migration_prediction_error_ratio"
 
 int
 tally_write_histograms(const struct tally *t, struct buf *buf)
@@ -193,8 +204,14 @@ tally_write_histograms(const struct tally *t, struct buf *buf)
 		      "How long guests stood still, of migrations that "
 		      "succeeded.") == -1)
 		return -1;
-	return prom_write_histogram(buf, DOWNTIME, "", &prom_bounds_pauses,
-				    &t->downtimes);
+	if (prom_write_histogram(buf, DOWNTIME, "", &prom_bounds_pauses,
+				 &t->downtimes) == -1 ||
+	    prom_head(buf, ERROR_RATIO, "histogram",
+		      "How far off the predicted time of a transfer was, as a "
+		      "share of the actual one.") == -1)
+		return -1;
+	return prom_write_histogram(buf, ERROR_RATIO, "", &error_bounds,
+				    &t->errors);
 }
 
 static int
