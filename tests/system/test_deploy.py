@@ -74,8 +74,7 @@ def test_each_manifest_is_installed():
     files = {os.path.basename(path) for path in
              glob.glob(os.path.join(KUBERNETES, "*.yaml"))}
     listed = set(load("kubernetes", "kustomization.yaml")[0]["resources"])
-    assert files - {"kustomization.yaml", "devices.yaml"} == \
-        listed - {"../rbac"}
+    assert files - {"kustomization.yaml", "devices.yaml"} == listed
 
 
 def test_a_server_takes_the_kinds_and_the_objects(cluster, objects):
