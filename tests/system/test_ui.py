@@ -20,6 +20,7 @@ from kubeapi import wait_for
 
 PAGE = "/apis/subresources.kubevirt.io/v1/ui"
 SLOW = "8Mi"
+UNSCHEDULABLE = "kubevirt.io/migrationUnschedulablePodTimeoutSeconds"
 _SERVES = re.compile(r"Starting to serve on (\S+)")
 
 
@@ -128,6 +129,24 @@ def test_a_migration_is_followed_and_then_stands_in_the_history(
     wait_for("nothing to be under way",
              lambda: browser.text("#running") == "none", PATIENCE)
     keep_picture(browser, "history.png")
+
+
+def test_one_that_never_got_to_a_node_says_why(cluster, browser, machine):
+    cluster.create({
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstanceMigration",
+        "metadata": {"name": "nowhere", "annotations": {UNSCHEDULABLE: "1"}},
+        "spec": {"vmiName": machine.name,
+                 "addedNodeSelector": {"example.com/no": "such"}}})
+    machine.wait_migration("nowhere", "Failed")
+
+    def told():
+        return next((row for row in browser.rows("#history")
+                     if row[1:2] == ["nowhere"]), None)
+
+    row = wait_for("the history to have it", told, PATIENCE)
+    assert row[2:4] == ["Failed", ""]
+    assert row[7].startswith("UnschedulableTimeout: ")
 
 
 def test_the_page_asks_nobody_else_and_breaks_no_rule(browser, url):
