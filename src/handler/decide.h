@@ -48,7 +48,8 @@ bool decide_owner(const struct facts *f, struct decision *d);
  * given it away. */
 #define DECIDE_ARRIVAL_US (INT64_C(60) * 1000000)
 
-/* How long a post-copy transfer that broke is tried to be taken up again. */
+/* How long the target keeps its half of a machine whose post-copy broke, once
+ * the source has ended with the other half. */
 #define DECIDE_RECOVERY_US (INT64_C(300) * 1000000)
 
 /* How long the target waits for the source to say why a migration failed. */

@@ -631,8 +631,24 @@ test_an_abort_is_passed_on_and_cuts_what_does_not_end(void **state)
 	scene_end(&s);
 }
 
+static const char *
+paused_reason(const struct scene *s)
+{
+	return js_str_at(js_find(js_arr_at(s->after, "status.conditions"),
+				 "type", COND_PAUSED),
+			 "reason");
+}
+
+/* What was written is seen. */
 static void
-test_a_broken_post_copy_is_taken_up_again_before_it_is_given_up(void **state)
+take_over(struct scene *s)
+{
+	json_decref(s->machine);
+	s->machine = json_deep_copy(s->after);
+}
+
+static void
+test_a_broken_post_copy_is_taken_up_again_and_never_given_up(void **state)
 {
 	struct launch_record *record;
 	struct scene s;
@@ -642,14 +658,28 @@ test_a_broken_post_copy_is_taken_up_again_before_it_is_given_up(void **state)
 	record->mode = LAUNCH_POST_COPY;
 	record->reason = LAUNCH_REASON_POST_COPY_FAILED;
 	record->end_us = TEST_NOW;
+	s.node.status.state = LAUNCH_PAUSED;
+	s.node.status.cause = LAUNCH_CAUSE_POST_COPY_FAILED;
 	scene_expect(&s, "source-recovers", STEP_RECOVER);
 	assert_false(js_bool_at(s.after, STATE "failed", false));
-	/* While that is tried there is nothing else to do. */
+	assert_string_equal(paused_reason(&s), "PostCopyFailed");
+	take_over(&s);
+	/* While that is tried there is nothing else to do, and it stands. */
 	record->reason = LAUNCH_REASON_NONE;
 	scene_expect(&s, "source-runs", STEP_NONE);
+	assert_string_equal(paused_reason(&s), "PostCopyFailed");
 	record->reason = LAUNCH_REASON_POST_COPY_FAILED;
-	s.node.facts.now_us = TEST_NOW + DECIDE_RECOVERY_US;
-	scene_expect(&s, "source-fails", STEP_NONE);
+	s.node.facts.now_us = TEST_NOW + 100 * DECIDE_RECOVERY_US;
+	scene_expect(&s, "source-recovers", STEP_RECOVER);
+	/* Nothing can be taken up without a way. */
+	s.node.facts.proxy_up = false;
+	scene_expect(&s, "source-recovers", STEP_NONE);
+	s.node.facts.proxy_up = true;
+	/* It goes on. */
+	record->reason = LAUNCH_REASON_NONE;
+	s.node.status.cause = LAUNCH_CAUSE_POST_COPY;
+	scene_expect(&s, "source-runs", STEP_NONE);
+	assert_string_equal(paused_reason(&s), "");
 	scene_end(&s);
 }
 
@@ -941,7 +971,7 @@ main(void)
 		cmocka_unit_test(
 			test_an_abort_is_passed_on_and_cuts_what_does_not_end),
 		cmocka_unit_test(
-			test_a_broken_post_copy_is_taken_up_again_before_it_is_given_up),
+			test_a_broken_post_copy_is_taken_up_again_and_never_given_up),
 		cmocka_unit_test(
 			test_a_source_that_gave_the_machine_away_does_not_give_it_up),
 		cmocka_unit_test(test_a_target_says_when_nothing_has_come),

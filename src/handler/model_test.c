@@ -337,23 +337,24 @@ cancel(struct place *p)
 }
 
 static void
+listen_on(struct place *p, int side, bool on)
+{
+	p->listens[side] = on;
+	p->listener[side] = on ? TEST_UID : "";
+}
+
+static void
 recover(struct place *p)
 {
 	struct launch_record *to = record_of(B, LAUNCH_TARGET);
 
-	if (!places[A].listens[0] || !places[B].listens[1] || !is_alive(B))
+	listen_on(p, 0, true);
+	if (!places[B].listens[1] || !is_alive(B))
 		return;
 	p->node.status.migration->reason = LAUNCH_REASON_NONE;
 	to->reason = LAUNCH_REASON_NONE;
 	set_domain(A, LAUNCH_PAUSED, LAUNCH_CAUSE_POST_COPY);
 	set_domain(B, LAUNCH_RUNNING, LAUNCH_CAUSE_POST_COPY);
-}
-
-static void
-listen_on(struct place *p, int side, bool on)
-{
-	p->listens[side] = on;
-	p->listener[side] = on ? TEST_UID : "";
 }
 
 static bool

@@ -5,9 +5,13 @@
 
 #include "api/names.h"
 #include "base/array.h"
+#include "base/jsat.h"
 #include "base/str.h"
 #include "handler/decide.h"
 #include "handler/forecast.h"
+#include "kube/conditions.h"
+
+#define PAUSED_STALLED "PostCopyFailed"
 
 static const struct migration_state *
 state_of(const struct facts *f)
@@ -218,19 +222,47 @@ is_stalled(const struct launch_record *r)
 	return !r->completed && r->reason == LAUNCH_REASON_POST_COPY_FAILED;
 }
 
+/* Whether the guest stands because post-copy broke; by its domain, which does
+ * not change while it is only tried to take it up again. */
+static void
+tell_stalled(const struct facts *f, struct decision *d)
+{
+	bool stands = f->status->cause == LAUNCH_CAUSE_POST_COPY_FAILED;
+	const json_t *told = js_find(js_arr_at(f->object, "status.conditions"),
+				     "type", COND_PAUSED);
+
+	if (!stands && !str_equal(js_str_at(told, "reason"), PAUSED_STALLED))
+		return;
+	decide_condition(
+		f, d,
+		&(struct condition){
+			.type = COND_PAUSED,
+			.status = stands ? "True" : NULL,
+			.reason = PAUSED_STALLED,
+			.message = "The connection broke in post-copy: the "
+				   "machine needs both nodes, and stands "
+				   "until they reach each other again",
+		});
+}
+
 /*
  * The way between the nodes was cut when the machine was on both of them, and
- * both halves wait. Nothing is lost as long as the way can be mended.
+ * both halves wait. Nothing is lost as long as the way can be mended: to give
+ * up would be to lose it, so that nobody does.
  */
 static bool
 source_recovers(const struct facts *f, struct decision *d)
 {
 	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
 
-	if (!is_stalled(r) || f->now_us >= r->end_us + DECIDE_RECOVERY_US)
+	if (!is_stalled(r))
 		return false;
 	mirror(r, d);
-	d->step = STEP_RECOVER;
+	tell_stalled(f, d);
+	if (f->proxy_up && target_is_ready(f))
+		d->step = STEP_RECOVER;
+	else
+		decision_again(d, f->now_us + DECIDE_RETRY_US);
 	return true;
 }
 
@@ -293,13 +325,13 @@ tell_failure(const struct facts *f, const struct launch_record *r,
 	decide_failure(f, d, launch_reason_name(r->reason), text);
 }
 
-/* The machine is still here and runs on; or it stalls for good. */
+/* The machine is still here and runs on. */
 static bool
 source_fails(const struct facts *f, struct decision *d)
 {
 	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
 
-	if (!is_stalled(r) && (!r->completed || !r->failed))
+	if (!r->completed || !r->failed)
 		return false;
 	mirror(r, d);
 	tell_failure(f, r, d);
@@ -338,6 +370,7 @@ source_runs(const struct facts *f, struct decision *d)
 	prediction = forecast(f, r);
 	if (prediction != NULL)
 		wish_set(&d->wishes, MEMBER_STATE "prediction", prediction);
+	tell_stalled(f, d);
 	return true;
 }
 

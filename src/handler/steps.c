@@ -225,12 +225,6 @@ step_cancel(struct machine *m)
 }
 
 static void
-step_recover(struct machine *m)
-{
-	call_uid(m, LAUNCH_RECOVER);
-}
-
-static void
 finalized(void *arg, const struct launch_status *status, const struct err *err)
 {
 	struct machine *m = arg;
@@ -368,9 +362,15 @@ source_listens(void *arg, const json_t *result, const struct err *failure)
 	(void)result;
 	if (failure == NULL)
 		remember_listener(m, PROXY_SOURCE, m->step_uid);
-	machine_step_done(m, failure);
+	if (failure == NULL && m->decision.step == STEP_RECOVER)
+		call_uid(m, LAUNCH_RECOVER);
+	else
+		machine_step_done(m, failure);
 }
 
+/* To take a broken post-copy up again the way is made first: a proxy that was
+ * restarted has none any more, or the target listens elsewhere. One that is
+ * there stays as it is. */
 static void
 step_listen_source(struct machine *m)
 {
@@ -538,7 +538,7 @@ machine_step(struct machine *m)
 		[STEP_LISTEN_SOURCE] = step_listen_source,
 		[STEP_MIGRATE] = step_migrate,
 		[STEP_CANCEL] = step_cancel,
-		[STEP_RECOVER] = step_recover,
+		[STEP_RECOVER] = step_listen_source,
 		[STEP_FINALIZE] = step_finalize,
 		[STEP_STOP_SOURCE] = stop_listener,
 		[STEP_STOP_TARGET] = stop_listener,

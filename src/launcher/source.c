@@ -128,6 +128,8 @@ source_recover(struct source *source, struct err *err)
 			       "there is no post-copy that broke");
 	source->flight.config.migration.recover = true;
 	source->record.reason = LAUNCH_REASON_NONE;
+	free(source->record.message);
+	source->record.message = xstrdup("");
 	return run(source, err);
 }
 

@@ -272,7 +272,7 @@ class Move:
     gate before the libvirtd of the target."""
 
     def __init__(self, lab, machine, source, target, configuration=None,
-                 block=True, parallel=0, gated=False):
+                 block=True, parallel=0, gated=False, bandwidth=0):
         self.lab = lab
         self.machine = machine
         self.uid = str(uuid.uuid4())
@@ -283,7 +283,8 @@ class Move:
                          migrationUid=self.uid,
                          interfaces=self.target.interfaces())
         self.gate = self._make_gate() if gated else None
-        self._connect(block)
+        self._block = block
+        self.connect(bandwidth)
         self.source.call("migrate", vmi=self.source.vmi,
                          migrationUid=self.uid, block=block,
                          parallel=parallel,
@@ -294,7 +295,10 @@ class Move:
         return Gate(self.target.outside("/run/gate/libvirt-sock"),
                     self.target.libvirt_socket)
 
-    def _connect(self, block):
+    def connect(self, bandwidth=0):
+        """A way between the pods, limited in bytes per second for post-copy
+        too; again after disconnect()."""
+        limit = {"bandwidth": bandwidth} if bandwidth else {}
         key = self.source.uid
         with contextlib.ExitStack() as stack:
             def directory(path):
@@ -305,14 +309,14 @@ class Move:
             listening = self.target_node.call("target.start", {
                 "key": key, "peer": self.source_node.name, "dirFd": 0,
                 "controlDirFd": 1, "controlSocket": "libvirt-sock",
-                "block": block},
+                "block": self._block},
                 [directory(self.target.socket_dir),
                  directory(self.target.outside(
                      "/run/gate" if self.gate else "/run/libvirt"))])
             self.source_node.call("source.start", {
                 "key": key, "peer": self.target_node.name, "dirFd": 0,
                 "address": listening["address"], "ports": listening["ports"],
-                "owner": {"uid": 0, "gid": 0}},
+                "owner": {"uid": 0, "gid": 0}, **limit},
                 [directory(self.source.socket_dir)])
 
     def cut(self):
