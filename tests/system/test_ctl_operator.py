@@ -143,6 +143,17 @@ def test_a_pipe_is_for_programs(cluster, machine, moved):
     machine.check()
 
 
+def test_a_machine_is_paused_and_goes_on(cluster, machine):
+    for verb, paused in (("pause", True), ("unpause", False)):
+        done = run(cluster, "ferryctl", verb, "vm", "vm2")
+        assert (done.returncode, done.stdout, done.stderr) == (
+            0, f"VMI vm2 was scheduled to {verb}\n", "")
+        wait_for(f"vm2 to {verb}", lambda p=paused: p == (
+            machine.conditions().get("Paused", {}).get("status") == "True"),
+            PATIENCE)
+    machine.check()
+
+
 # --- plain kubectl -----------------------------------------------------------
 
 def test_kubectl_gets_migrations(cluster, moved):

@@ -112,7 +112,8 @@ def test_a_narrow_terminal_is_not_wrapped(world, machine):
             world.progress(machine, **{**HALF, "percent": percent})
             terminal.wait(f" {percent}%")
         assert sum("Running" in line for line in terminal.shown()) == 1
-        assert BAR[:49].replace("#.", "##").replace("50%", "55%") in terminal.shown()
+        assert BAR[:49].replace("#.", "##").replace("50%", "55%") in \
+            terminal.shown()
         world.played.release("arrive", f"default/{machine}")
         assert terminal.status() == 0
 
