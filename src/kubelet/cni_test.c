@@ -9,37 +9,18 @@
 #include "api/testjson.h"
 #include "base/cleanup.h"
 #include "base/loop.h"
-#include "kubelet/removal.h"
-
-static char dir[64];
+#include "kubelet/testdir.h"
 
 static void
 put(const char *name, const char *text, mode_t mode)
 {
-	AUTO(free_ptr) char *path = xasprintf("%s/%s", dir, name);
+	AUTO(free_ptr) char *path = xasprintf("%s/%s", testdir, name);
 	FILE *file = fopen(path, "w");
 
 	assert_non_null(file);
 	(void)fputs(text, file);
 	(void)fclose(file);
 	assert_int_equal(chmod(path, mode), 0);
-}
-
-static int
-setup(void **state)
-{
-	(void)state;
-	(void)strcpy(dir, "/tmp/cni-test-XXXXXX");
-	return mkdtemp(dir) == NULL ? -1 : 0;
-}
-
-static int
-teardown(void **state)
-{
-	struct err err;
-
-	(void)state;
-	return removal_run(dir, &err);
 }
 
 static void
@@ -67,19 +48,19 @@ test_the_first_file_by_name_is_the_pod_network(void **state)
 	json_t *list;
 
 	(void)state;
-	assert_null(cni_list_load(dir, &err));
+	assert_null(cni_list_load(testdir, &err));
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
 	put("20-b.conf", "{\"type\":\"b\",\"name\":\"second\"}", 0644);
 	put("10-a.conflist",
 	    "{\"name\":\"first\",\"plugins\":[{\"type\":\"a\"}]}", 0644);
 	put("00-x.txt", "{", 0644);
-	list = cni_list_load(dir, &err);
+	list = cni_list_load(testdir, &err);
 	assert_string_equal(js_str_at(list, "name"), "first");
 	js_unref(&list);
-	list = cni_list_find(dir, "second", &err);
+	list = cni_list_find(testdir, "second", &err);
 	assert_string_equal(js_str_at(list, "name"), "second");
 	js_unref(&list);
-	assert_null(cni_list_find(dir, "third", &err));
+	assert_null(cni_list_find(testdir, "third", &err));
 }
 
 struct seen {
@@ -107,7 +88,7 @@ run(struct seen *seen, const char *verb, const json_t *list)
 {
 	(void)cni_start(&(struct cni_request){ .loop = seen->loop,
 					       .verb = verb,
-					       .bin_dir = dir,
+					       .bin_dir = testdir,
 					       .list = list,
 					       .container_id = "id",
 					       .netns = "/run/ns",
@@ -186,5 +167,5 @@ main(void)
 		cmocka_unit_test(test_a_plugin_that_fails_says_why),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, testdir_make, testdir_remove);
 }

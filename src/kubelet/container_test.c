@@ -11,31 +11,12 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "kubelet/monitor.h"
-#include "kubelet/removal.h"
-
-static char dir[64];
-
-static int
-setup(void **state)
-{
-	(void)state;
-	(void)strcpy(dir, "/tmp/container-test-XXXXXX");
-	return mkdtemp(dir) == NULL ? -1 : 0;
-}
-
-static int
-teardown(void **state)
-{
-	struct err err;
-
-	(void)state;
-	return removal_run(dir, &err);
-}
+#include "kubelet/testdir.h"
 
 static void
 put_state(unsigned attempt, const char *text)
 {
-	AUTO(free_ptr) char *path = container_dir(dir, "c", attempt);
+	AUTO(free_ptr) char *path = container_dir(testdir, "c", attempt);
 	AUTO(js_unref) json_t *state = testjson(text);
 	AUTO(free_ptr) char *json = js_text(state);
 	AUTO(close_fd) int fd = -1;
@@ -51,7 +32,7 @@ put_state(unsigned attempt, const char *text)
 static int
 hold_lock(unsigned attempt)
 {
-	AUTO(free_ptr) char *path = container_dir(dir, "c", attempt);
+	AUTO(free_ptr) char *path = container_dir(testdir, "c", attempt);
 	AUTO(free_ptr) char *lock = xasprintf("%s/" MONITOR_LOCK, path);
 	int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
@@ -70,7 +51,8 @@ begin(unsigned attempt)
 	struct err err;
 
 	assert_int_equal(
-		container_write(dir, "c", attempt, config, monitor, &err), 0);
+		container_write(testdir, "c", attempt, config, monitor, &err),
+		0);
 }
 
 static void
@@ -80,21 +62,21 @@ test_the_phase_follows_from_state_and_lock(void **state)
 	int lock;
 
 	(void)state;
-	container_look(&c, dir);
+	container_look(&c, testdir);
 	assert_int_equal(c.phase, CONTAINER_NONE);
 	begin(0);
-	container_look(&c, dir);
+	container_look(&c, testdir);
 	assert_int_equal(c.phase, CONTAINER_STALE);
 	assert_string_equal(c.image_ref, "i@sha256:0");
 	lock = hold_lock(0);
-	container_look(&c, dir);
+	container_look(&c, testdir);
 	assert_int_equal(c.phase, CONTAINER_STARTING);
 	put_state(0, "{'phase':'running','startedAt':5}");
-	container_look(&c, dir);
+	container_look(&c, testdir);
 	assert_int_equal(c.phase, CONTAINER_RUNNING);
 	assert_int_equal(c.now.started_us, 5);
 	(void)close(lock);
-	container_look(&c, dir);
+	container_look(&c, testdir);
 	assert_int_equal(c.phase, CONTAINER_LOST);
 	container_done(&c);
 }
@@ -108,9 +90,9 @@ test_a_lost_container_is_given_an_end(void **state)
 	(void)state;
 	begin(0);
 	put_state(0, "{'phase':'running','startedAt':5}");
-	container_look(&c, dir);
-	assert_int_equal(container_write_lost(dir, &c, &err), 0);
-	container_look(&c, dir);
+	container_look(&c, testdir);
+	assert_int_equal(container_write_lost(testdir, &c, &err), 0);
+	container_look(&c, testdir);
 	assert_int_equal(c.phase, CONTAINER_EXITED);
 	assert_int_equal(c.now.exit_code, 137);
 	assert_int_equal(c.now.started_us, 5);
@@ -127,7 +109,7 @@ test_the_last_start_counts_and_the_one_before_is_known(void **state)
 	put_state(9, "{'phase':'exited','exitCode':3,'reason':'Error'}");
 	begin(10);
 	put_state(10, "{'phase':'exited','exitCode':4,'signal':9}");
-	container_look(&c, dir);
+	container_look(&c, testdir);
 	assert_int_equal(c.attempt, 10);
 	assert_int_equal(c.now.exit_code, 4);
 	assert_int_equal(c.now.signal, 9);
@@ -141,13 +123,14 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			test_the_phase_follows_from_state_and_lock, setup,
-			teardown),
+			test_the_phase_follows_from_state_and_lock,
+			testdir_make, testdir_remove),
 		cmocka_unit_test_setup_teardown(
-			test_a_lost_container_is_given_an_end, setup, teardown),
+			test_a_lost_container_is_given_an_end, testdir_make,
+			testdir_remove),
 		cmocka_unit_test_setup_teardown(
 			test_the_last_start_counts_and_the_one_before_is_known,
-			setup, teardown),
+			testdir_make, testdir_remove),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/test.h"
-#include "kubelet/removal.h"
+#include "kubelet/testdir.h"
 
 #define DIGEST_A  \
 	"sha256:" \
@@ -21,17 +21,16 @@
 	"sha256:" \
 	"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 
-static char dir[64];
-
 static void
 put(const char *escaped, const char *text)
 {
 	char path[512];
 	FILE *file;
 
-	(void)snprintf(path, sizeof(path), "%s/%s", dir, escaped);
+	(void)snprintf(path, sizeof(path), "%s/%s", testdir, escaped);
 	assert_int_equal(mkdir(path, 0755), 0);
-	(void)snprintf(path, sizeof(path), "%s/%s/image.json", dir, escaped);
+	(void)snprintf(path, sizeof(path), "%s/%s/image.json", testdir,
+		       escaped);
 	file = fopen(path, "w");
 	assert_non_null(file);
 	(void)fputs(text, file);
@@ -41,9 +40,7 @@ put(const char *escaped, const char *text)
 static int
 setup(void **state)
 {
-	(void)state;
-	(void)strcpy(dir, "/tmp/image-test-XXXXXX");
-	if (mkdtemp(dir) == NULL)
+	if (testdir_make(state) == -1)
 		return -1;
 	put("r.example%2Fa%2Fb%3Av1",
 	    "{\"digest\":\"" DIGEST_A "\",\"kind\":\"files\"}");
@@ -55,22 +52,13 @@ setup(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	struct err err;
-
-	(void)state;
-	return removal_run(dir, &err);
-}
-
 static void
 found(const char *name, const char *ref)
 {
 	struct image image;
 	struct err err;
 
-	if (image_find(dir, name, &image, &err) == -1)
+	if (image_find(testdir, name, &image, &err) == -1)
 		fail_msg("'%s': %s", name, err.text);
 	assert_string_equal(image.ref, ref);
 	image_done(&image);
@@ -114,8 +102,8 @@ test_what_is_not_there_or_wrong_is_told_apart(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		assert_int_equal(image_find(dir, cases[i].name, &image, &err),
-				 -1);
+		assert_int_equal(
+			image_find(testdir, cases[i].name, &image, &err), -1);
 		if (err.kind != cases[i].kind)
 			fail_msg("'%s': %s", cases[i].name, err.text);
 	}
@@ -128,11 +116,11 @@ test_a_host_image_is_the_root_of_the_node(void **state)
 	struct err err;
 
 	(void)state;
-	assert_int_equal(image_find(dir, "host", &image, &err), 0);
+	assert_int_equal(image_find(testdir, "host", &image, &err), 0);
 	assert_true(image.host);
 	assert_string_equal(image.root, "/");
 	image_done(&image);
-	assert_int_equal(image_find(dir, "c", &image, &err), 0);
+	assert_int_equal(image_find(testdir, "c", &image, &err), 0);
 	assert_non_null(strstr(image.root, "/c%3Alatest/rootfs"));
 	image_done(&image);
 }
@@ -146,5 +134,5 @@ main(void)
 		cmocka_unit_test(test_a_host_image_is_the_root_of_the_node),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, testdir_remove);
 }

@@ -11,31 +11,12 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "kubelet/removal.h"
-
-static char dir[64];
-
-static int
-setup(void **state)
-{
-	(void)state;
-	(void)strcpy(dir, "/tmp/volfiles-test-XXXXXX");
-	return mkdtemp(dir) == NULL ? -1 : 0;
-}
-
-static int
-teardown(void **state)
-{
-	struct err err;
-
-	(void)state;
-	return removal_run(dir, &err);
-}
+#include "kubelet/testdir.h"
 
 static void
 assert_file(const char *name, const char *expected, mode_t mode)
 {
-	AUTO(free_ptr) char *path = xasprintf("%s/%s", dir, name);
+	AUTO(free_ptr) char *path = xasprintf("%s/%s", testdir, name);
 	AUTO(free_ptr) char *text = NULL;
 	struct stat st;
 	struct err err;
@@ -60,11 +41,11 @@ test_files_are_written_changed_and_removed(void **state)
 		testjson("{'items':[{'key':'b','path':'d/e/f','mode':256}]}");
 	struct volfiles files = { 0 };
 	struct err err;
-	AUTO(free_ptr) char *gone = xasprintf("%s/a", dir);
+	AUTO(free_ptr) char *gone = xasprintf("%s/a", testdir);
 
 	(void)state;
 	assert_int_equal(volfiles_add_object(&files, one, NULL, 0644, &err), 0);
-	assert_int_equal(volfiles_write(&files, dir, (gid_t)-1, &err), 0);
+	assert_int_equal(volfiles_write(&files, testdir, (gid_t)-1, &err), 0);
 	volfiles_done(&files);
 	assert_file("a", "1", 0644);
 	assert_file("c", "3", 0644);
@@ -72,7 +53,7 @@ test_files_are_written_changed_and_removed(void **state)
 	assert_int_equal(volfiles_add_object(&files, two, NULL, 0600, &err), 0);
 	assert_int_equal(volfiles_add_object(&files, two, items, 0600, &err),
 			 0);
-	assert_int_equal(volfiles_write(&files, dir, (gid_t)-1, &err), 0);
+	assert_int_equal(volfiles_write(&files, testdir, (gid_t)-1, &err), 0);
 	volfiles_done(&files);
 	assert_file("b", "xx", 0600);
 	assert_file("d/e/f", "xx", 0400);
@@ -100,13 +81,13 @@ static void
 test_a_link_in_the_way_is_not_followed(void **state)
 {
 	struct volfiles files = { 0 };
-	AUTO(free_ptr) char *link = xasprintf("%s/out", dir);
+	AUTO(free_ptr) char *link = xasprintf("%s/out", testdir);
 	struct err err;
 
 	(void)state;
 	assert_int_equal(symlink("/tmp", link), 0);
 	assert_int_equal(volfiles_add(&files, "out/x", "x", 1, 0644, &err), 0);
-	assert_int_equal(volfiles_write(&files, dir, (gid_t)-1, &err), -1);
+	assert_int_equal(volfiles_write(&files, testdir, (gid_t)-1, &err), -1);
 	assert_int_equal(err.kind, ERR_DENIED);
 	volfiles_done(&files);
 	assert_int_equal(unlink(link), 0);
@@ -142,5 +123,5 @@ main(void)
 		cmocka_unit_test(test_a_key_that_is_named_must_be_there),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, testdir_make, testdir_remove);
 }
