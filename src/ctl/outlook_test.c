@@ -129,6 +129,7 @@ test_each_trouble_fails_the_node(void **state)
 		json_t *outlook = judged(cases[i].status, checks);
 		AUTO(free_ptr) char *text = checks_text(checks);
 
+		assert_non_null(js_obj_at(outlook, "prediction"));
 		assert_true(checks_count(checks, "b", CHECK_FAIL) > 0);
 		if (strstr(text, cases[i].words) == NULL)
 			fail_msg("%s not in:\n%s", cases[i].words, text);
