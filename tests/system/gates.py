@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A gate in the way to a libvirtd: carries bytes both ways, until it is told to
-hold one of them back, and cuts all when it is closed."""
+"""A gate in the way to a libvirtd: carries bytes both ways, until it is told
+to hold one of them back, and cuts all when it is closed."""
 
 import os
 import select
