@@ -9,7 +9,7 @@ import pytest
 import played_objects as objects
 from kubeapi import wait_for
 from played import Played
-from played_objects import PODS, TARGET_LABEL, VMIS, namespaced
+from played_objects import PODS, TARGET_LABEL, VMIS, key_of, namespaced
 from played_steps import ABORTED, state, status
 
 UID = "a9d4e1f0-0000-4000-8000-000000000001"
@@ -26,10 +26,22 @@ def path_of(machine):
     return namespaced(VMIS, *machine.split("/"))
 
 
-def hand_off(played, machine, target_pod="target"):
-    """As the controller does, to played-b."""
+def make_target(played, machine):
+    """The pod that the machine is to go to, running on played-b; its key."""
+    pod = objects.launcher(played.machine(machine), "played-b")
+    pod["metadata"]["labels"]["kubevirt.io/migrationJobUID"] = UID
+    made = played.api.create(namespaced(PODS, machine.split("/")[0]), pod)
+    key = key_of(made)
+    wait_for("the target", lambda: status(
+        played.pods(machine).get(key, {})).get("phase") == "Running")
+    return key
+
+
+def hand_off(played, machine):
+    """As the controller does, to played-b; the key of the target pod."""
     here = played.settle(machine)
     source = next(iter(played.pods(machine).values()))
+    target = make_target(played, machine)
     played.api.patch(path_of(machine), {
         "metadata": {
             "resourceVersion": here["metadata"]["resourceVersion"],
@@ -37,7 +49,9 @@ def hand_off(played, machine, target_pod="target"):
         "status": {"migrationState": {
             "migrationUid": UID, "sourceNode": "played-a",
             "sourcePod": source["metadata"]["name"],
-            "targetNode": "played-b", "targetPod": target_pod}}})
+            "targetNode": "played-b",
+            "targetPod": target.split("/")[1]}}})
+    return target
 
 
 def wait_state(played, machine, member):
@@ -61,7 +75,7 @@ def test_a_machine_that_is_scheduled_boots(played, namespace):
         "phase": "Scheduled", "nodeName": "played-a",
         "conditions": [{"type": "Ready", "status": "False"}]}})
     wait_for("Running", lambda: status(
-        played.machine(machine)).get("phase") == "Running")
+        played.machine(machine) or {}).get("phase") == "Running")
     booted = status(played.machine(machine))
     assert booted["selinuxContext"] == "none"
     assert [c["type"] for c in booted["conditions"]] == [
@@ -75,9 +89,23 @@ def test_nodes_move_a_machine_that_is_handed_to_them(played, namespace):
     wait_for("the label to go", lambda: TARGET_LABEL not in
              played.machine(machine)["metadata"]["labels"])
     assert status(played.machine(machine))["nodeName"] == "played-b"
-    wait_for("the launcher to end", lambda: [
-        status(p)["phase"] for p in played.pods(machine).values()
-    ] == ["Succeeded"])
+    wait_for("the launcher to end", lambda: {
+        p["spec"]["nodeName"]: status(p)["phase"]
+        for p in played.pods(machine).values()
+    } == {"played-a": "Succeeded", "played-b": "Running"})
+
+
+def test_a_machine_does_not_arrive_in_a_pod_that_is_gone(played, namespace):
+    machine = played.place(namespace, "stays", "played-a")
+    played.hold("arrive", machine)
+    target = hand_off(played, machine)
+    played.wait_due("arrive", machine)
+    played.take_pod(target)
+    played.wait_until(lambda: ("arrive", machine) not in played.due,
+                      "the step not to be due any more")
+    played.release("arrive", machine)
+    assert "targetNodeDomainReadyTimestamp" not in \
+        state(played.machine(machine))
 
 
 def test_a_held_step_is_done_when_asked_for(played, namespace):
