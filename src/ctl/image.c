@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "ctl/parents.h"
 #include "meta/imagename.h"
 #include "tls/digest.h"
 
@@ -129,18 +130,6 @@ image_add_host(const char *dir, const char *name, const char *program,
 }
 
 static int
-make_parents(char *path, struct err *err)
-{
-	for (char *at = path + 1; (at = strchr(at, '/')) != NULL; at++) {
-		*at = '\0';
-		if (mkdir(path, 0755) == -1 && errno != EEXIST)
-			return err_errno(err, "cannot make '%s'", path);
-		*at = '/';
-	}
-	return 0;
-}
-
-static int
 copy_file(const char *source, const char *to, struct err *err)
 {
 	AUTO(close_fd) int in = open(source, O_RDONLY | O_CLOEXEC);
@@ -175,7 +164,7 @@ add_file(const char *root, const struct image_file *file, struct buf *list,
 		return err_set(err, ERR_INVALID, "'%s' is no path in an image",
 			       file->path);
 	if (hash_file(file->source, hex, err) == -1 ||
-	    make_parents(to, err) == -1 ||
+	    parents_make(to, err) == -1 ||
 	    copy_file(file->source, to, err) == -1)
 		return -1;
 	line = xasprintf("%s %s\n", hex, file->path);

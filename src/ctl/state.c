@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "ctl/parents.h"
 
 #define STATE_VERSION 1
 #define STATE_MAX (4UL * 1024 * 1024)
@@ -49,6 +50,8 @@ state_create(struct state *state, const struct layout *layout, struct err *err)
 	*state = STATE_NONE;
 	if (layout_init(&state->layout, layout->dir, layout->name,
 			layout->nodes, err) == -1)
+		return -1;
+	if (parents_make(state->layout.dir, err) == -1)
 		return -1;
 	if (mkdir(layout->dir, 0755) == -1 && errno != EEXIST)
 		return err_errno(err, "cannot make '%s'", layout->dir);
