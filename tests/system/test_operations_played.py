@@ -174,6 +174,41 @@ def test_a_state_that_somebody_removes_is_told(cluster, launch, played):
                                                         "Check")
 
 
+def report(played, machine, code):
+    """A migration whose source reports this code; as it ended."""
+    played.hold("arrive", machine)
+    migration = played.migrate(machine)
+    wait_phase(played.api, migration, "Running")
+    played.api.patch(namespaced(VMIS, *machine.split("/")), {"status": {
+        "migrationState": {"failed": True, "completed": True,
+                           "endTimestamp": objects.now(),
+                           "failureCode": code,
+                           "failureReason": "as the node says it"}}})
+    wait_phase(played.api, migration, "Failed", deadline=PATIENCE)
+    return migration
+
+
+def test_a_node_that_reports_a_broken_post_copy_is_understood(
+        cluster, launch, played):
+    machine = launch("halved")
+    migration = report(played, machine, "PostCopyFailed")
+    shell = shell_of(cluster, machine, migration)
+    shell.wait_finding(["PostCopyFailed"], "post-copy-broken", "vmim",
+                       migration["metadata"]["name"])
+    assert "unprivileged_userfaultfd" in shell.part("post-copy-broken",
+                                                    "Check", may_fail=True)
+
+
+def test_a_node_that_reports_another_disk_is_understood(cluster, launch,
+                                                        played):
+    machine = launch("other")
+    migration = report(played, machine, "TargetDisk")
+    shell = shell_of(cluster, machine, migration)
+    shell.wait_finding(["TargetDisk"], "disk-differs", "vmim",
+                       migration["metadata"]["name"])
+    assert "SuccessfulCreate" in shell.part("disk-differs", "Check")
+
+
 @pytest.mark.parametrize("name", [
     name for name, parts in alerts().items()
     if any(commands(part) for part in parts.values())])

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The runbook: what can happen between the nodes and during the copy, brought
 about on a cluster with a real machine. What `ferryctl explain` and `ferryctl
-doctor` say of it is checked, and the commands of the entry are run.
-
-FERRY_DEEP=1 has what takes minutes."""
+doctor` say of it is checked, and the commands of the entry are run."""
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -19,7 +16,6 @@ from kubeapi import wait_for
 from proxies import Pki
 from runbooks import machine_shell
 
-DEEP = bool(os.environ.get("FERRY_DEEP"))
 SLOW = "4Mi"  # bytes per second of a migration that shall not end
 LONG_AGO = ("20240101000000Z", "20240201000000Z")
 LOST = ["ConnectFailed", "ConnectionLost"]
@@ -235,60 +231,3 @@ def test_a_target_node_that_dies_is_named(cluster, machine, shell):
             cluster.complete()
             cluster.kubectl("uncordon", target)
     assert machine.node == source
-
-
-if DEEP:
-    def test_a_post_copy_that_is_cut_says_so(cluster, machine, shell):
-        with slowly(machine, allowPostCopy=True, allowWorkloadDisruption=True,
-                    completionTimeoutPerGiB=8) as name:
-            wait_for("the guest to run in both", lambda: machine.vmi[
-                "status"].get("migrationState", {}).get(
-                    "targetNodeDomainReadyTimestamp"), PATIENCE)
-            with cluster.node_network(shell.environment["NODE"]) as network:
-                network.ip("link set mig0 down")
-                try:
-                    shell.wait_finding(["PausedByMigrationMonitor"],
-                                       "post-copy-broken", "vm", machine.name)
-                    told = shell.part("post-copy-broken", "Check")
-                    assert "vm.unprivileged_userfaultfd" in told
-                finally:
-                    network.ip("link set mig0 up")
-            machine.wait_migration(name)
-
-    @contextlib.contextmanager
-    def unmounted(cluster, node, path):
-        """A node sees an empty directory instead of one that is shared."""
-        pid = cluster.programs()[("ferry-kubelet", int(node[len("node"):]))]
-        inside = ["nsenter", "-t", str(pid), "-m"]
-        subprocess.run([*inside, "mount", "-t", "tmpfs", "none", path],
-                       check=True)
-        try:
-            yield
-        finally:
-            subprocess.run([*inside, "umount", path], check=True)
-
-    def test_a_disk_that_is_not_the_same_is_named(cluster):
-        cluster.create({
-            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-            "metadata": {"name": "shared"},
-            "spec": {"storageClassName": "ferry-shared",
-                     "accessModes": ["ReadWriteMany"],
-                     "resources": {"requests": {"storage": "32Mi"}}}})
-        sharing = cluster.start_machine(
-            "sharing", disks=[{"name": "data", "disk": {"bus": "virtio"}}],
-            volumes=[{"name": "data", "persistentVolumeClaim": {
-                "claimName": "shared"}}])
-        volume, = [v for v in json.loads(cluster.kubectl(
-            "get", "pv", "-o", "json"))["items"]
-                   if v["spec"]["claimRef"]["name"] == "shared"]
-        shell = machine_shell(cluster, sharing)
-        with unmounted(cluster, shell.environment["NODE"],
-                       volume["spec"]["hostPath"]["path"]):
-            name = sharing.begin_migration()
-            sharing.wait_migration(name, "Failed")
-            shell.wait_finding(["TargetDisk"], "disk-differs", "vmim", name)
-            assert "shared" in shell.part("disk-differs", "Check")
-            sharing.wait_alone()
-        sharing.check(disk=True)
-        sharing.delete()
-        cluster.kubectl("delete", "pvc", "shared")
