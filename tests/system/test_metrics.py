@@ -10,7 +10,8 @@ import pytest
 
 from embedded import PATIENCE, Embedded
 from kubeapi import wait_for
-from runbooks import RUNBOOK, Shell
+from runbook_text import RUNBOOK
+from runbooks import Shell
 
 CONTROLLER_PORT = 8444
 HANDLER_PORT = 8443
