@@ -2,11 +2,29 @@
 """What tests with hostile clients share: memory, promptness, bare sockets."""
 
 import contextlib
+import os
 import socket
 import ssl
-import time
 
-PROMPT = 5  # seconds for an easy answer while others do their worst
+# Seconds of the server's CPU until an answer: how long that takes besides is
+# for the others who use the computer to say.
+PROMPT = 5
+
+
+def cpu_seconds(cluster):
+    """What the server has used of a CPU until now."""
+    with open(f"/proc/{cluster.popen.pid}/stat", encoding="ascii") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def prompt(cluster):
+    """What is asked within is answered before the server has worked long."""
+    before = cpu_seconds(cluster)
+    yield
+    taken = cpu_seconds(cluster) - before
+    assert taken < PROMPT, f"it took {taken:.1f} s"
 
 
 def resident(cluster):
@@ -19,10 +37,8 @@ def resident(cluster):
 def check_alive(cluster, api=None):
     """Others are served, and soon."""
     client = api or cluster.api()
-    start = time.monotonic()
-    client.get("/api/v1/namespaces/default")
-    taken = time.monotonic() - start
-    assert taken < PROMPT, f"an easy answer took {taken:.1f} s"
+    with prompt(cluster):
+        client.get("/api/v1/namespaces/default")
 
 
 @contextlib.contextmanager

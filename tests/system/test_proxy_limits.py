@@ -31,7 +31,7 @@ def push(connection):
 @pytest.mark.parametrize("mode", [[], ["--plain"]], ids=["tls", "plain"])
 @pytest.mark.parametrize("streams", [1, 4])
 def test_the_bandwidth_limit_holds_for_the_sum(bench, mode, streams):
-    rate = 40 * MIB
+    rate = 16 * MIB  # so little that a busy computer comes near to it
     sink = bench.sink()
     bench.pair(*mode, source=["--bandwidth", str(rate)])
     counts = [0] * streams
@@ -42,7 +42,7 @@ def test_the_bandwidth_limit_holds_for_the_sum(bench, mode, streams):
         threading.Thread(target=push, args=(near,), daemon=True).start()
     wait_for("the streams to run", lambda: sum(counts) > 5 * MIB)
     first, start = sum(counts), time.monotonic()
-    wait_for("200 MiB", lambda: sum(counts) - first > 200 * MIB)
+    wait_for("80 MiB", lambda: sum(counts) - first > 80 * MIB)
     measured = (sum(counts) - first) / (time.monotonic() - start)
     # A busy machine may be slower; that is no fault of the limit.
     assert measured < 1.05 * rate, f"{measured / MIB:.1f} MiB/s"
