@@ -17,6 +17,7 @@ import time
 _CLONE_NEWNET = 0x40000000
 _CLONE_NEWPID = 0x20000000
 
+DEADLINE = 60  # seconds, for what takes a moment
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -165,19 +166,51 @@ class Process:
             return file.read()
 
 
+class _Holder(threading.Thread):
+    """The first process of a PID namespace, tied to us.
+
+    setpriv ties unshare to us, unshare ties the namespace to itself. "Us" is a
+    thread for PR_SET_PDEATHSIG: this one, which stays until end(). Whoever asks
+    may be any thread: pytest-xdist does not always run tests in the first."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self._begun = threading.Event()
+        self._over = threading.Event()
+        self._popen = None
+        self.start()
+        self._begun.wait(DEADLINE)
+        assert self._popen, "cannot start the process of a PID namespace"
+
+    @property
+    def pid(self):
+        return self._popen.pid
+
+    def run(self):
+        try:
+            self._popen = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "unshare", "--pid",
+                 "--fork", "--kill-child=KILL", "tini", "-s", "--", "sleep",
+                 "infinity"], stdin=subprocess.DEVNULL)
+        finally:
+            self._begun.set()
+        self._over.wait()
+
+    def end(self):
+        """It has ended when this returns, and the namespace with it."""
+        self._popen.kill()
+        self._popen.wait(DEADLINE)
+        self._over.set()
+        self.join(DEADLINE)
+
+
 class Space:
     """A PID namespace; see the top of this file."""
 
     def __init__(self, directory):
         self.directory = directory
         self.processes = []
-        # setpriv ties unshare to us, unshare ties the namespace to itself.
-        # PR_SET_PDEATHSIG goes by thread: it must be one that stays.
-        assert threading.current_thread() is threading.main_thread()
-        self._holder = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--fork",
-             "--kill-child=KILL", "tini", "-s", "--", "sleep", "infinity"],
-            stdin=subprocess.DEVNULL)
+        self._holder = _Holder()
         path = f"/proc/{self._holder.pid}/ns/pid_for_children"
         own = os.stat("/proc/self/ns/pid").st_ino
 
@@ -191,17 +224,16 @@ class Space:
             os.close(fd)
             return None
 
-        self._fd, = wait_until(ready, 10, "a PID namespace")
+        self._fd, = wait_until(ready, DEADLINE, "a PID namespace")
 
     def close(self):
         if self._fd == -1:
             return
-        self._holder.kill()
-        self._holder.wait(10)
+        self._holder.end()
         os.close(self._fd)
         self._fd = -1
         for process in self.processes:
-            process.popen.wait(10)
+            process.popen.wait(DEADLINE)
 
     def spawn(self, name, command, network, **more):
         """Starts command in the space and in a network namespace."""
