@@ -12,7 +12,7 @@ from invariants import ORDER
 from kubeapi import has_vanished, wait_for
 from played import wait_phase
 from played_objects import VMIMS, VMIS, key_of, namespaced
-from played_steps import FINAL, status
+from played_steps import FINAL, state, status
 
 SUCCESS = ("Pending", "Scheduling", "Scheduled", "PreparingTarget",
            "TargetReady", "Running", "Succeeded")
@@ -110,7 +110,16 @@ class Journey:
         assert self.hand_offs() <= 1
         settled = self.played.settle(self.machine)
         assert status(settled)["nodeName"] != self.source
+        self.wait_left_pod_gone()
         self.check_events(EVENTS_OF_SUCCESS, missing, tolerated)
+
+    def wait_left_pod_gone(self):
+        """Not only ended: its object, its address and its quota too."""
+        left = state(self.played.machine(self.machine))["sourcePod"]
+        self.played.wait_until(
+            lambda: not any(key.endswith(f"/{left}")
+                            for key in self.played.pods(self.machine)),
+            f"{left}, which {self.machine} has left, to go")
 
     def end_canceled(self, deadline=END_DEADLINE):
         """Waits until it is gone, as those are that were deleted."""

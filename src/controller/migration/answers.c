@@ -162,6 +162,15 @@ came_late(const struct kube_result *result)
 	       result->code == 422;
 }
 
+static enum verdict
+look_again(struct run *run)
+{
+	run->all->tally.conflicts++;
+	reading_free(run->reading);
+	run->reading = NULL;
+	return VERDICT_PAUSE;
+}
+
 /* For all that patches the machine. */
 static enum verdict
 on_machine(struct run *run, const struct action *action,
@@ -172,12 +181,8 @@ on_machine(struct run *run, const struct action *action,
 		emit(run, &action->event);
 		return VERDICT_NEXT;
 	}
-	if (came_late(result)) {
-		run->all->tally.conflicts++;
-		reading_free(run->reading);
-		run->reading = NULL;
-		return VERDICT_PAUSE;
-	}
+	if (came_late(result))
+		return look_again(run);
 	say_refused(run, action, result);
 	return VERDICT_PAUSE;
 }
@@ -242,11 +247,14 @@ on_deletion(struct run *run, const struct step *step,
 {
 	struct decision_event event = action->event;
 
-	/* Gone already, or another of the same name. */
-	if (kube_is_not_found(result) || kube_is_conflict(result)) {
+	if (kube_is_not_found(result)) {
 		note_set_gone(run->note, step->pod_uid);
 		return VERDICT_NEXT;
 	}
+	/* Another of the same name, or somebody came between: it is not known
+	 * to be gone until the watch says so. */
+	if (kube_is_conflict(result))
+		return look_again(run);
 	if (result->status->code != 0) {
 		say_refused(run, action, result);
 		return VERDICT_PAUSE;
