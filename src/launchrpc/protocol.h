@@ -30,7 +30,7 @@
 /* Limits of what a peer may send; the message has RPC_MESSAGE_MAX. */
 #define LAUNCH_INTERFACES_MAX 64U
 #define LAUNCH_DISKS_MAX 256U
-#define LAUNCH_PARALLEL_MAX 255U /* of QEMU */
+#define LAUNCH_PARALLEL_MAX 255U        /* of QEMU */
 #define LAUNCH_STATUS_MAX (64UL * 1024) /* names and texts of a status */
 
 enum launch_method {
