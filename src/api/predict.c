@@ -261,11 +261,11 @@ json_t *
 predict_json(const struct predict_input *in, const struct prediction *p)
 {
 	AUTO(free_ptr) char *sentence = predict_sentence(in, p);
+	uint64_t bytes = in->memory_bytes + in->disk_bytes;
 	json_t *json = json_pack(
 		"{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "verdict",
 		predict_verdict_name(p->verdict), "mode",
-		predict_mode(p->verdict), "bytes",
-		(json_int_t)(in->memory_bytes + in->disk_bytes),
+		predict_mode(p->verdict), "bytes", (json_int_t)bytes,
 		"rateBytesPerSecond", (json_int_t)p->rate, "iterations",
 		(json_int_t)p->iterations, "copyMs", (json_int_t)p->copy_ms,
 		"downtimeMs", (json_int_t)p->downtime_ms, "throttlePercent",

@@ -223,17 +223,18 @@ judge_path(const json_t *path, json_t *checks)
 	AUTO(free_ptr)
 	char *what = xasprintf("path to %s", js_str_at(path, "to"));
 
-	if (js_str_at(path, "reason")[0] != '\0')
+	if (js_str_at(path, "reason")[0] != '\0') {
 		checks_add(checks, from, CHECK_FAIL, what, "%s: %s",
 			   js_str_at(path, "reason"),
 			   js_str_at(path, "message"));
-	else
+	} else {
 		checks_add(
 			checks, from, CHECK_OK, what,
 			"%s: handshake %.1f ms, there and back %.1f ms",
 			js_str_at(path, "address"),
 			(double)js_int_at(path, "handshakeUs", 0) / US_PER_MS,
 			(double)js_int_at(path, "roundTripUs", 0) / US_PER_MS);
+	}
 }
 
 /* Connections that ended before they said anything, as those of a probe do,

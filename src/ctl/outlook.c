@@ -55,7 +55,7 @@ outlook_settings(const struct outlook_facts *facts,
 
 	if (config == NULL)
 		return -1;
-	policies = xcalloc(POLICIES_MAX, sizeof(*policies));
+	policies = xcalloc(POLICIES_MAX, sizeof(struct policy *));
 	count = decode_policies(facts->policies, policies);
 	policy = policy_match((const struct policy *const *)policies, count,
 			      js_obj_at(facts->ns, "metadata.labels"),
