@@ -241,6 +241,21 @@ on_mark(struct run *run, const struct step *step, const struct action *action,
 	return VERDICT_PAUSE;
 }
 
+/*
+ * What a server answers a deletion with is gone when it does not say that it
+ * will go, or has no time left and nobody to wait for: it then bears the
+ * version that it had before, and would not be told from what the cache still
+ * shows.
+ */
+static bool
+is_taken_away(const json_t *answer)
+{
+	return !obj_is_deleting(answer) ||
+	       (js_int_at(answer, "metadata.deletionGracePeriodSeconds", 1) ==
+			0 &&
+		json_array_size(js_arr_at(answer, "metadata.finalizers")) == 0);
+}
+
 static enum verdict
 on_deletion(struct run *run, const struct step *step,
 	    const struct action *action, const struct kube_result *result)
@@ -259,8 +274,7 @@ on_deletion(struct run *run, const struct step *step,
 		say_refused(run, action, result);
 		return VERDICT_PAUSE;
 	}
-	/* One that does not say that it will go is gone. */
-	if (!obj_is_deleting(result->answer))
+	if (is_taken_away(result->answer))
 		note_set_gone(run->note, step->pod_uid);
 	else if (str_equal(obj_label(result->answer, LABEL_MIGRATION_UID),
 			   run->uid))
