@@ -224,7 +224,12 @@ class Pod:
         addresses = [[link["ifname"], [
             (a["local"], a["prefixlen"]) for a in link["addr_info"]
             if a["scope"] == "global"]] for link in show("address")]
-        routes = show("route", "show", "table", "all", "type", "unicast")
+        # So do their routes, and what the kernel knows of a carrier.
+        routes = [route | {"flags": [flag for flag in route["flags"]
+                                     if flag != "linkdown"]}
+                  for route in show("route", "show", "table", "all", "type",
+                                    "unicast")
+                  if not route["dst"].startswith("fe80:")]
         rules = self.network.run("nft", "list", "ruleset").stdout
         return {"links": links, "addresses": addresses, "rules": rules,
                 "routes": sorted(routes, key=json.dumps)}

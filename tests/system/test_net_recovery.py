@@ -57,14 +57,10 @@ def machine_fixture(request):
 
 
 def without_random(state):
-    """Taps have MACs of the kernel's choice, which nobody uses; and whether a
-    bridge has a carrier already is for the kernel to find out."""
+    """Taps have MACs of the kernel's choice, which nobody uses."""
     for link in state["links"]:
         if link["ifname"].startswith("tap"):
             link["address"] = None
-    for route in state["routes"]:
-        route["flags"] = [flag for flag in route["flags"]
-                          if flag != "linkdown"]
     return state
 
 
