@@ -319,17 +319,24 @@ note_third(void *arg)
 static void
 test_timers_fire_in_order_and_may_free_each_other(void **state)
 {
+	const unsigned apart_us = 5000;
 	struct world *w = *state;
-	uint64_t late;
+	uint64_t began, late;
 
 	w->timers[2] = loop_timer_new(w->loop, note_third, w);
 	w->timers[1] = loop_timer_new(w->loop, note_second, w);
 	w->timers[0] = loop_timer_new(w->loop, note_first, w);
-	loop_timer_start(w->timers[2], 300);
-	loop_timer_start(w->timers[1], 200);
-	loop_timer_start(w->timers[0], 100);
+	/* Again when somebody else had the CPU meanwhile: they would be due in
+	 * another order. */
+	do {
+		began = loop_now_ns();
+		loop_timer_start(w->timers[2], 3UL * apart_us);
+		loop_timer_start(w->timers[1], 2UL * apart_us);
+		loop_timer_start(w->timers[0], apart_us);
+		late = loop_now_ns();
+	} while (late - began > 1000UL * apart_us);
 	/* All three are due when the loop gets to look at them. */
-	late = loop_now_ns() + 1000000;
+	late += 4000UL * apart_us;
 	while (loop_now_ns() < late)
 		;
 	loop_run(w->loop);
