@@ -142,11 +142,6 @@ set_text(json_t *obj, const char *name, const char *value)
 		json_object_set_new(obj, name, json_string(value));
 }
 
-/* Of a machine that stands still there. */
-#define IN_POST_COPY                                                      \
-	"Its migration is in post-copy: its memory is on two nodes, and " \
-	"they do not reach each other."
-
 struct finding {
 	enum remedy_of of;
 	const char *about; /* "waits", "failed", "machine", "node", "event" */
@@ -181,7 +176,6 @@ entry_of(const char *detail)
 		const char *words, *entry;
 	} said[] = {
 		{ "network-attachment-definitions", "nad-missing" },
-		{ IN_POST_COPY, "post-copy-broken" },
 		{ "interface '", "migration-network-missing" },
 		{ "no address of this host lies in '",
 		  "migration-network-missing" },
@@ -320,9 +314,6 @@ find_machine(const struct page_facts *f, json_t *list)
 			.message = js_str_at(cond, "message"),
 		};
 
-		if (str_equal(finding.code, "PausedByMigrationMonitor") &&
-		    str_equal(js_str_at(state_of(f), "mode"), "PostCopy"))
-			finding.detail = IN_POST_COPY;
 		if (finding.code[0] != '\0' &&
 		    (troubles[i].when ? condition_is_true(conds, type)
 				      : condition_is_false(conds, type)))

@@ -240,6 +240,25 @@ test_a_machine_that_stands_or_cannot_be_made_says_so(void **state)
 			    "docs/operations.md#machine-paused");
 }
 
+/* As its handler says it when post-copy was cut. */
+static void
+test_half_a_machine_leads_to_what_mends_it(void **state)
+{
+	AUTO(js_unref)
+	json_t *vmi =
+		parse("{\"metadata\": {\"name\": \"vm1\"}, \"status\": "
+		      "{\"conditions\": [{\"type\": \"Paused\", \"status\": "
+		      "\"True\", \"reason\": \"PostCopyFailed\"}]}}");
+	struct page_facts facts = { .ns = "default", .vmi = vmi };
+	AUTO(js_unref) json_t *page = page_json(&facts);
+	const json_t *finding = json_array_get(js_arr_at(page, "findings"), 0);
+
+	(void)state;
+	assert_string_equal(js_str_at(finding, "runbook"),
+			    "docs/operations.md#post-copy-broken");
+	assert_int_equal(json_array_size(js_arr_at(finding, "remedies")), 2);
+}
+
 static void
 test_what_keeps_a_machine_from_starting_is_told(void **state)
 {
@@ -463,6 +482,7 @@ main(void)
 		cmocka_unit_test(test_what_a_handler_says_leads_to_its_entry),
 		cmocka_unit_test(
 			test_a_machine_that_stands_or_cannot_be_made_says_so),
+		cmocka_unit_test(test_half_a_machine_leads_to_what_mends_it),
 		cmocka_unit_test(
 			test_what_keeps_a_machine_from_starting_is_told),
 		cmocka_unit_test(test_a_node_that_is_not_well_is_named),

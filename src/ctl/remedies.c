@@ -353,13 +353,8 @@ static const struct remedy remedies[] = {
 		       "kubectl get migrationpolicies" },
 		     AGAIN }),
 	FOR(NODE, "PostCopyFailed", "post-copy-broken",
-	    "The connection broke after the guest had moved: its memory is on "
-	    "two nodes and the machine stands still.",
-	    .check = { PROXIES, NODES },
-	    .fix = { { "mend the network: it is recovered by itself", NULL },
-		     { "if a node is lost, so is the guest's memory",
-		       "ferryctl restart -n {ns} {vm} --force "
-		       "--grace-period=0" } }),
+	    HALF_MOVED, .check = { PROXIES, NODES },
+	    .fix = { MEND_POST_COPY }),
 	FOR(NODE, "MachineEnded", "machine-not-running",
 	    "The guest shut down or crashed while it was copied.",
 	    .check = { MACHINE, EVENTS },
@@ -505,16 +500,14 @@ static const struct remedy remedies[] = {
 	    .fix = { { "mend the storage, then let it go on",
 		       "ferryctl unpause -n {ns} {vm}" } }),
 	FOR(MACHINE, "PausedByMigrationMonitor", "machine-paused",
-	    "The machine stands still so that its migration can end, or "
-	    "because post-copy was cut.",
+	    "The machine stands still so that its migration can end.",
 	    .check = { { "how far its migration is",
 			 "kubectl get vmim -n {ns} "
 			 "-l kubevirt.io/vmi-name={vm}" },
 		       PROXIES },
-	    .fix = { { "wait: it goes on when the migration ends", NULL },
-		     { "if post-copy was cut, mend the network between the "
-		       "nodes: it is taken up again by itself",
-		       NULL } }),
+	    .fix = { { "wait: it goes on when the migration ends", NULL } }),
+	FOR(MACHINE, "PostCopyFailed", "post-copy-broken", HALF_MOVED,
+	    .check = { PROXIES, NODES }, .fix = { MEND_POST_COPY }),
 	FOR(MACHINE, "Unschedulable", "unschedulable",
 	    "No node fits the machine's pod. The message is the scheduler's.",
 	    .check = { NODES,

@@ -53,6 +53,14 @@
 #define IMAGE \
 	{ "import the image on the nodes, or correct its name: it goes on by " \
 	  "itself", NULL }
+/* Of a machine, and of the migration that it is in. */
+#define HALF_MOVED \
+	"The connection broke after the guest had moved: its memory is on " \
+	"two nodes and the machine stands still."
+#define MEND_POST_COPY \
+	{ "mend the network: it is recovered by itself", NULL }, \
+	{ "if a node is lost, so is the guest's memory", \
+	  "ferryctl restart -n {ns} {vm} --force --grace-period=0" }
 
 #define FOR(of_, code_, entry_, meaning_, ...) \
 	{ .of = REMEDY_##of_, .code = (code_), .entry = (entry_), \

@@ -126,6 +126,9 @@ test_every_trouble_of_a_machine_has_a_remedy(void **state)
 	assert_int_equal(
 		check_codes("src/handler/owner.c", "\"Paused", REMEDY_MACHINE),
 		3);
+	assert_int_equal(check_codes("src/handler/source.c", "#define PAUSED_",
+				     REMEDY_MACHINE),
+			 1);
 }
 
 static void
