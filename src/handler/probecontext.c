@@ -58,10 +58,13 @@ void
 probe_stop_listener(const struct probe_context *context, int side,
 		    const char *key)
 {
+	const struct proxyctl_end end = {
+		.side = (enum proxy_side)side,
+		.key = key,
+	};
 	struct err err;
 
-	if (proxyctl_stop(handler_proxy(context->handler),
-			  (enum proxy_side)side, key, stopped, NULL,
+	if (proxyctl_stop(handler_proxy(context->handler), &end, stopped, NULL,
 			  &err) == -1)
 		stopped(NULL, NULL, &err);
 }

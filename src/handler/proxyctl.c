@@ -345,50 +345,25 @@ proxyctl_start(struct proxyctl *ctl, const struct proxyctl_start *start,
 		    &rpc, err);
 }
 
-/* With parameters besides the key; takes them. */
-static int
-stop(struct pending pending, json_t *more, struct err *err)
+int
+proxyctl_stop(struct proxyctl *ctl, const struct proxyctl_end *end,
+	      proxyctl_done_fn *fn, void *arg, struct err *err)
 {
 	AUTO(free_ptr)
-	char *method = xasprintf("%s.stop", side_names[pending.side]);
-	AUTO(free_ptr) char *copy = xstrdup(pending.key);
-	AUTO(js_unref) json_t *params = more;
+	char *method = xasprintf("%s.stop", side_names[end->side]);
+	AUTO(free_ptr) char *key = xstrdup(end->key);
+	AUTO(js_unref) json_t *params = json_pack("{s:s}", "key", key);
 	struct rpc_call rpc = {
 		.method = method,
 		.params = params,
 		.timeout_ms = PROXYCTL_TIMEOUT_MS,
 	};
 
-	json_object_set_new(params, "key", json_string(copy));
-	pending.stop = true;
-	pending.key = copy;
-	return call(pending, &rpc, err);
-}
-
-int
-proxyctl_stop(struct proxyctl *ctl, enum proxy_side side, const char *key,
-	      proxyctl_done_fn *fn, void *arg, struct err *err)
-{
-	const struct pending pending = { .ctl = ctl,
-					 .side = side,
-					 .key = (char *)(uintptr_t)key,
-					 .fn = fn,
-					 .arg = arg };
-
-	return stop(pending, json_object(), err);
-}
-
-int
-proxyctl_release(struct proxyctl *ctl, enum proxy_side side, const char *key,
-		 proxyctl_done_fn *fn, void *arg, struct err *err)
-{
-	const struct pending pending = { .ctl = ctl,
-					 .side = side,
-					 .key = (char *)(uintptr_t)key,
-					 .fn = fn,
-					 .arg = arg };
-
-	return stop(pending, json_pack("{s:b}", "finish", true), err);
+	/* Only where it is meant: an earlier ferry-proxy does not know it. */
+	if (end->finish)
+		json_object_set_new(params, "finish", json_true());
+	return call((struct pending){ ctl, end->side, true, key, fn, arg },
+		    &rpc, err);
 }
 
 static void

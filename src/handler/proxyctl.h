@@ -83,13 +83,15 @@ int proxyctl_start(struct proxyctl *ctl, const struct proxyctl_start *start,
  * NULL when nothing did. */
 int proxyctl_blame(struct proxyctl *ctl, enum proxy_side side, const char *key,
 		   proxyctl_done_fn *fn, void *arg, struct err *err);
-/* Cuts its streams. A listener that is not there is stopped. */
-int proxyctl_stop(struct proxyctl *ctl, enum proxy_side side, const char *key,
+/* A listener that is not there is stopped. */
+struct proxyctl_end {
+	enum proxy_side side;
+	const char *key;
+	bool finish; /* its streams go on to their end, and are not cut;
+		      * ERR_INVALID from a ferry-proxy that cannot */
+};
+
+int proxyctl_stop(struct proxyctl *ctl, const struct proxyctl_end *end,
 		  proxyctl_done_fn *fn, void *arg, struct err *err);
-/* The same, and lets its streams go on to their end. ERR_INVALID from a
- * ferry-proxy that cannot. */
-int proxyctl_release(struct proxyctl *ctl, enum proxy_side side,
-		     const char *key, proxyctl_done_fn *fn, void *arg,
-		     struct err *err);
 
 #endif

@@ -433,11 +433,15 @@ stopped(void *arg, const json_t *result, const struct err *err)
 static void
 stop_listener(struct machine *m)
 {
+	const struct proxyctl_end end = {
+		.side = stopped_side(m),
+		.key = m->uid,
+		.finish = m->decision.finish,
+	};
 	struct err err;
 
-	if ((m->decision.finish ? proxyctl_release : proxyctl_stop)(
-		    handler_proxy(m->handler), stopped_side(m), m->uid, stopped,
-		    m, &err) == -1)
+	if (proxyctl_stop(handler_proxy(m->handler), &end, stopped, m, &err) ==
+	    -1)
 		machine_step_done(m, &err);
 }
 

@@ -55,12 +55,16 @@ stop_side(struct strays *strays, enum proxy_side side)
 	proxyctl_each(proxy, side, add_stray, &found);
 	json_array_foreach(found.keys, i, key)
 	{
+		const struct proxyctl_end end = {
+			.side = side,
+			.key = json_string_value(key),
+		};
+
 		log_info(NULL,
 			 "machine %s is not here any more: stopping its "
 			 "listener",
-			 json_string_value(key));
-		if (proxyctl_stop(proxy, side, json_string_value(key), stopped,
-				  NULL, &err) == -1)
+			 end.key);
+		if (proxyctl_stop(proxy, &end, stopped, NULL, &err) == -1)
 			stopped(NULL, NULL, &err);
 	}
 	json_decref(found.keys);
