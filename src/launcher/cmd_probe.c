@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -143,8 +142,6 @@ run_libvirt(struct probe *probe, struct err *err)
 	loop_run(probe->loop);
 	virtworker_free(worker);
 	libvirtd_stop(libvirtd);
-	while (waitpid(-1, NULL, 0) > 0)
-		;
 	if (probe->rc == -1)
 		*err = probe->err;
 	return probe->rc;
@@ -188,6 +185,10 @@ cmd_probe(int argc, char **argv)
 		return status;
 	log_init("ferry-launcher", LOG_LEVEL_WARNING, LOG_FORMAT_AUTO);
 	probe.kvm = try_kvm && probe_kvm(PROBE_KVM_TIMEOUT_MS);
+	if (probe_apart(&status, &err) == -1)
+		return command_error(&err, COMMAND_FAILED);
+	if (status != -1)
+		return status;
 	if (probe_host(&probe, output, &err) == -1)
 		return command_error(&err, COMMAND_FAILED);
 	virt_caps_done(&probe.caps);

@@ -21,6 +21,7 @@
 #include "launcher/files.h"
 
 #define SOCKET "/var/run/libvirt/libvirt-sock"
+#define PID_FILE "/run/libvirt/libvirtd.pid"
 #define PAUSE_FIRST_US 100000U
 #define PAUSE_MAX_US 5000000U
 #define STEADY_MS 30000U /* lived that long: the next pause is short */
@@ -174,7 +175,11 @@ static void ended(void *arg, int status);
 static int
 spawn(struct libvirtd *libvirtd, struct err *err)
 {
-	static const char *const argv[] = { "libvirtd", NULL };
+	/* The one of the host, if there is one, has its file in /run. */
+	static const char *const as_root[] = { "libvirtd", "--pid-file",
+					       PID_FILE, NULL };
+	static const char *const as_user[] = { "libvirtd", NULL };
+	const char *const *argv = libvirtd->config.nonroot ? as_user : as_root;
 
 	if (children_start(libvirtd->config.children, argv, ended, libvirtd,
 			   &libvirtd->pid, err) == -1)

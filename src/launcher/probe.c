@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -112,6 +113,30 @@ replace_file(const char *dir, const char *path, const char *text,
 }
 
 int
+probe_apart(int *ret_status, struct err *err)
+{
+	pid_t pid;
+
+	if (unshare(CLONE_NEWPID) == -1)
+		return err_errno(err, "cannot have processes of our own");
+	pid = fork();
+	if (pid == -1)
+		return err_errno(err, "cannot start a process");
+	if (pid == 0) {
+		/* The first process of the namespace: all others go with it. */
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		*ret_status = -1;
+		return 0;
+	}
+	while (waitpid(pid, ret_status, 0) == -1) {
+		if (errno != EINTR)
+			return err_errno(err, "cannot wait for a process");
+	}
+	*ret_status = WIFEXITED(*ret_status) ? WEXITSTATUS(*ret_status) : 1;
+	return 0;
+}
+
+int
 probe_enter(bool kvm, struct err *err)
 {
 	static const char work[] = "/run/libvirt/probe";
@@ -119,6 +144,9 @@ probe_enter(bool kvm, struct err *err)
 	if (unshare(CLONE_NEWNS) == -1 ||
 	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1)
 		return err_errno(err, "cannot have mounts of our own");
+	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		  NULL) == -1)
+		return err_errno(err, "cannot mount on '/proc'");
 	for (size_t i = 0; i < ARRAY_LEN(private_dirs); i++) {
 		if (mount_tmpfs(private_dirs[i], err) == -1)
 			return -1;

@@ -16,9 +16,17 @@ struct err;
 #define PROBE_KVM_TIMEOUT_MS 5000U
 
 /*
- * Private mounts as in a launcher's pod: /dev without kvm unless kvm is true,
- * empty /run/libvirt and directories of libvirt, /etc/passwd and /etc/group
- * with the user that libvirt looks for.
+ * Goes on in a new process, the first of a namespace: whatever it leaves ends
+ * with it, and it ends with the one that called, also when that is killed.
+ * Returns in both: in the new one with -1 in *ret_status, in the other when
+ * that has ended, with its exit status.
+ */
+int probe_apart(int *ret_status, struct err *err);
+
+/*
+ * After probe_apart(): private mounts as in a launcher's pod. /dev without
+ * kvm unless kvm is true, its own /proc, empty /run/libvirt and directories of
+ * libvirt, /etc/passwd and /etc/group with the user that libvirt looks for.
  */
 int probe_enter(bool kvm, struct err *err);
 
