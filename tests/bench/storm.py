@@ -17,6 +17,7 @@ ACTIVE = 10  # migrations at a time, while the others wait
 DEADLINE = 900
 COUNTERS = ("controller_requests", "controller_writes", "controller_events",
             "migration_writes")
+PARKED = "ferry_migration_slots_waiting"
 QUIET_SECONDS = 1
 QUIET_WRITES = 3  # in that time; the lease is one of them
 # Nothing but the server and the controller themselves is to be the limit.
@@ -143,12 +144,24 @@ def wait_quiet(controller):
         time.sleep(QUIET_SECONDS)
 
 
-def measure_latency(fleet, plan, add):
+def wait_parked(controller, count):
+    """Until so many wait for a slot, and nothing else is done about them."""
+    deadline = time.monotonic() + DEADLINE
+    while (found := controller.metrics().get(PARKED, 0)) < count:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{found} of {count} wait after {DEADLINE} s")
+        time.sleep(QUIET_SECONDS)
+    wait_quiet(controller)
+
+
+def measure_latency(fleet, controller, plan, add):
     """From a node's write to the controller's answer to it: where somebody
     waits for that. Phases that nobody waits for are written when there is
-    time."""
+    time. The others wait already: as long as they come in, whoever measures
+    has as much to do with them as the server has."""
     migrations = {machine: name
                   for name, machine in fleet.migrate(plan.waiting).items()}
+    wait_parked(controller, plan.waiting - ACTIVE)
     with Played(fleet.cluster, brisk=True,
                 held=("run", "start", "arrive")) as played:
         played.adopt(*map(node_of, range(NODE_COUNT)))
@@ -214,7 +227,7 @@ def measure(build, size, plan, with_latency, show):
                 show(values)
             if with_latency and 0 < plan.waiting <= size:
                 fleet.limit(ACTIVE, ACTIVE)
-                measure_latency(fleet, plan, add)
+                measure_latency(fleet, controllers.leader(), plan, add)
                 show(values)
         except BaseException:
             print(controllers.logs(), file=sys.stderr)
