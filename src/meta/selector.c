@@ -468,16 +468,32 @@ selector_is_nothing(const struct selector *sel)
 	return sel != NULL && sel->nothing;
 }
 
+bool
+selector_next_exact(const struct selector *sel, size_t *at,
+		    struct label *ret_label)
+{
+	while (sel != NULL && *at < sel->count) {
+		const struct requirement *r = &sel->list[(*at)++];
+
+		if (r->count == 1 &&
+		    (r->op == SELECTOR_IN || r->op == SELECTOR_EQUAL ||
+		     r->op == SELECTOR_DOUBLE_EQUAL)) {
+			*ret_label = (struct label){ r->key, r->values[0] };
+			return true;
+		}
+	}
+	return false;
+}
+
 const char *
 selector_exact_value(const struct selector *sel, const char *key)
 {
-	for (size_t i = 0; sel != NULL && i < sel->count; i++) {
-		const struct requirement *r = &sel->list[i];
+	struct label label;
+	size_t at = 0;
 
-		if (strcmp(r->key, key) == 0 && r->count == 1 &&
-		    (r->op == SELECTOR_IN || r->op == SELECTOR_EQUAL ||
-		     r->op == SELECTOR_DOUBLE_EQUAL))
-			return r->values[0];
+	while (selector_next_exact(sel, &at, &label)) {
+		if (strcmp(label.key, key) == 0)
+			return label.value;
 	}
 	return NULL;
 }

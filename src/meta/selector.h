@@ -62,6 +62,11 @@ bool selector_is_nothing(const struct selector *sel);
  */
 const char *selector_exact_value(const struct selector *sel, const char *key);
 
+/* The same for all labels of which it says one value, the first from *at = 0
+ * on; *at is moved behind it. False: there are no more. Borrowed. */
+bool selector_next_exact(const struct selector *sel, size_t *at,
+			 struct label *ret_label);
+
 /* As Kubernetes prints it; to be freed. */
 char *selector_text(const struct selector *sel);
 

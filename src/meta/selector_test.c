@@ -232,6 +232,25 @@ test_an_exact_value_can_be_asked_for(void **state)
 }
 
 static void
+test_all_exact_values_can_be_gone_through(void **state)
+{
+	AUTO(selector_unref)
+	struct selector *sel = parse("a=b,c in (d),e in (f,g),h!=i");
+	struct label label;
+	size_t at = 0;
+
+	(void)state;
+	assert_true(selector_next_exact(sel, &at, &label));
+	assert_string_equal(label.key, "a");
+	assert_string_equal(label.value, "b");
+	assert_true(selector_next_exact(sel, &at, &label));
+	assert_string_equal(label.key, "c");
+	assert_false(selector_next_exact(sel, &at, &label));
+	at = 0;
+	assert_false(selector_next_exact(NULL, &at, &label));
+}
+
+static void
 test_many_labels_are_searched_in_either_order(void **state)
 {
 	struct label up[100];
@@ -347,6 +366,7 @@ main(void)
 		cmocka_unit_test(test_label_selectors_of_objects),
 		cmocka_unit_test(test_malformed_label_selectors_are_refused),
 		cmocka_unit_test(test_an_exact_value_can_be_asked_for),
+		cmocka_unit_test(test_all_exact_values_can_be_gone_through),
 		cmocka_unit_test(test_many_labels_are_searched_in_either_order),
 		cmocka_unit_test(test_a_map_selects_what_has_its_values),
 		cmocka_unit_test(test_a_long_selector_is_refused),

@@ -109,6 +109,30 @@ def test_pages_of_a_selection(api, at, many):
     assert not page["metadata"].get("continue")
 
 
+def test_what_few_have_is_found_in_pages_and_at_a_version(api, at, widgets):
+    """Servers may have an index for this; it must not show."""
+    for n in range(40):
+        api.create(at(), widgets.make(
+            f"w{n:02}", labels={"rare": "yes"} if n % 10 == 3 else {}))
+    rare = ["w03", "w13", "w23", "w33"]
+    before = api.get(at(labelSelector="rare=yes"))
+    assert names(before) == rare
+    page = api.get(at(labelSelector="rare=yes", limit=3))
+    assert names(page) == rare[:3]
+    api.patch(at("w13"), {"metadata": {"labels": {"rare": "no"}}})
+    api.delete(at("w23"))
+    api.patch(at("w07"), {"metadata": {"labels": {"rare": "yes"}}})
+    assert names(api.get(at(labelSelector="rare=yes"))) == \
+        ["w03", "w07", "w33"]
+    assert names(api.get(at(labelSelector="rare in (no)"))) == ["w13"]
+    assert names(api.get(at(
+        labelSelector="rare=yes", resourceVersionMatch="Exact",
+        resourceVersion=before["metadata"]["resourceVersion"]))) == rare
+    assert names(api.get(at(
+        labelSelector="rare=yes", limit=3,
+        **{"continue": page["metadata"]["continue"]}))) == rare[3:]
+
+
 @pytest.mark.parametrize("query, text", [
     ({"limit": "abc"}, 'strconv.ParseInt: parsing "abc": invalid syntax'),
     ({"continue": "garbage", "limit": "1"}, "continue key is not valid"),

@@ -21,6 +21,7 @@
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"
 #include "http/server.h"
+#include "meta/selector.h"
 
 /* A list of more text than this is written piece by piece. */
 #define STREAM_ABOVE (256U * 1024)
@@ -29,6 +30,9 @@
 #define STREAM_ITEMS 256
 /* With a selector, so many objects are looked at in one go. */
 #define SCAN_CHUNK 1000
+/* Of older revisions everything is gone through: so is what was written since
+ * when a label is looked for. */
+#define RECENT_WRITES 2000
 #define ANSWER_MAX (1UL << 32)
 #define CONTINUE_MAX 4096
 
@@ -229,16 +233,13 @@ namespace_of(const struct call *call)
 	return call->info.namespace_;
 }
 
-/* One look into the store: up to limit objects behind after. */
+/* One look into the store. */
 static int
-fetch(struct list *list, const char *after, size_t limit,
-      struct object_list *ret)
+fetch(struct list *list, struct list_range range, struct object_list *ret)
 {
-	const struct list_range range = { .ns = namespace_of(list->call),
-					  .after = after,
-					  .limit = limit };
 	struct err err;
 
+	range.ns = namespace_of(list->call);
 	if (store_list_at(list->call->kind->collection, list->rv, &range, ret,
 			  &err) == 0)
 		return 0;
@@ -276,6 +277,23 @@ sift(struct list *list, const struct object_list *seen, size_t *size)
 	return true;
 }
 
+/* All that have one label, in one look, when these are few. */
+static int
+collect_labelled(struct list *list, const struct label *label)
+{
+	const struct list_range range = { .after = list->after,
+					  .label = label };
+	struct object_list seen;
+	size_t size = 0;
+
+	if (fetch(list, range, &seen) == -1)
+		return -1;
+	(void)sift(list, &seen, &size);
+	objects_unref(seen.objects, seen.count);
+	return 0;
+}
+
+/* Through all that there are, in pieces. */
 static int
 collect_selected(struct list *list)
 {
@@ -284,9 +302,11 @@ collect_selected(struct list *list)
 	bool go_on;
 
 	do {
+		const struct list_range range = { .after = after,
+						  .limit = SCAN_CHUNK };
 		struct object_list seen;
 
-		if (fetch(list, after, SCAN_CHUNK, &seen) == -1) {
+		if (fetch(list, range, &seen) == -1) {
 			free(after);
 			return -1;
 		}
@@ -318,14 +338,31 @@ collect_named(struct list *list)
 	return true;
 }
 
+/* Whether little was written since the revision that is listed. */
+static bool
+is_recent(const struct list *list)
+{
+	return store_rv(list->call->parts->store) - list->rv <= RECENT_WRITES;
+}
+
 static int
 collect(struct list *list)
 {
+	const struct list_range range = { .after = list->after,
+					  .limit = list->options.limit };
 	struct object_list all;
+	struct label label;
 
-	if (!selection_is_all(list->selection))
-		return collect_named(list) ? 0 : collect_selected(list);
-	if (fetch(list, list->after, list->options.limit, &all) == -1)
+	if (!selection_is_all(list->selection)) {
+		if (collect_named(list))
+			return 0;
+		if (is_recent(list) &&
+		    selection_rare_label(list->selection,
+					 list->call->kind->collection, &label))
+			return collect_labelled(list, &label);
+		return collect_selected(list);
+	}
+	if (fetch(list, range, &all) == -1)
 		return -1;
 	list->objects = all.objects;
 	list->count = all.count;

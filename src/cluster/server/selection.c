@@ -10,11 +10,15 @@
 #include "cluster/kinds/kind.h"
 #include "cluster/server/selection.h"
 #include "cluster/store/object.h"
+#include "cluster/store/store.h"
 #include "meta/selector.h"
 #include "meta/status.h"
 
 /* A value that a field selector can ask for is no longer than this. */
 #define VALUE_MAX 1024
+/* A label is rare when no more than one of so many has it: to gather and sort
+ * those costs more for each than to go through all in order. */
+#define RARE_SHARE 8
 
 struct selection {
 	const struct kind *kind;
@@ -210,6 +214,27 @@ selection_matches(const struct selection *selection,
 	reader.kind = selection->kind;
 	reader.object = object;
 	return fieldsel_matches(selection->fields, read_field, &reader);
+}
+
+bool
+selection_rare_label(const struct selection *selection,
+		     const struct collection *collection,
+		     struct label *ret_label)
+{
+	size_t least = store_count(collection, NULL) / RARE_SHARE, at = 0;
+	struct label label;
+	bool found = false;
+
+	while (selector_next_exact(selection->labels, &at, &label)) {
+		size_t count = store_count_labelled(collection, &label);
+
+		if (count > least)
+			continue;
+		least = count;
+		*ret_label = label;
+		found = true;
+	}
+	return found;
 }
 
 const char *

@@ -14,7 +14,9 @@
 
 #include "base/js.h"
 
+struct collection;
 struct kind;
+struct label; /* meta/selector.h */
 struct object;
 struct selection;
 struct status;
@@ -30,6 +32,15 @@ bool selection_is_all(const struct selection *selection);
 
 bool selection_matches(const struct selection *selection,
 		       const struct object *object);
+
+/*
+ * A label that everything selected has, of which there is little in the
+ * collection as compared to all that is there; false when there is none. Then
+ * it pays to list those that have it (store_list_at()). Borrowed.
+ */
+bool selection_rare_label(const struct selection *selection,
+			  const struct collection *collection,
+			  struct label *ret_label);
 
 /* The one name it asks for, NULL when it asks for none: then a get will do. */
 const char *selection_name(const struct selection *selection);

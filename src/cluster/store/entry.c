@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/mem.h"
+#include "cluster/store/labels.h"
 #include "cluster/store/object.h"
 
 struct key
@@ -98,9 +100,11 @@ collection_done(struct collection *c)
 		struct entry *entry = TREE_ENTRY(node, struct entry, node);
 
 		tree_remove(&c->live, node);
-		object_unref(entry->object);
+		object_unref(TAKE_PTR(entry->object));
+		labels_update(&c->labels, entry);
 		free(entry);
 	}
+	map_done(&c->labels);
 	free(c->name);
 	free(c->group);
 }
@@ -163,8 +167,10 @@ entry_change(struct entry *entry, struct object *object, struct record *newest,
 
 		(void)tree_insert(to, &key, &entry->node);
 	}
-	if (object != old)
+	if (object != old) {
 		set_uid(entry, by_uid);
+		labels_update(&entry->collection->labels, entry);
+	}
 	if (to == NULL)
 		free(entry);
 	return old;

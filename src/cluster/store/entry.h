@@ -20,6 +20,7 @@
 #include "base/map.h"
 #include "base/tree.h"
 
+struct label_post;
 struct object;
 struct store;
 struct subscription;
@@ -38,8 +39,10 @@ struct entry {
 	struct tree_node node;
 	struct map_node by_uid;
 	struct collection *collection;
-	struct object *object; /* a reference; NULL: none now */
-	struct record *newest; /* NULL: not changed within the history */
+	struct object *object;    /* a reference; NULL: none now */
+	struct record *newest;    /* NULL: not changed within the history */
+	struct label_post *posts; /* one for each label of object; labels.h */
+	size_t post_count;
 };
 
 struct collection {
@@ -50,6 +53,7 @@ struct collection {
 	const char *resource; /* in name */
 	struct tree live;
 	struct tree gone;
+	struct map labels;   /* groups of what is live; labels.h */
 	uint64_t changed_rv; /* no write is newer */
 	struct subscription *subscriptions;
 };
@@ -85,7 +89,8 @@ struct entry *entry_new(struct collection *c);
 /*
  * Sets what is there from now on: an object (the reference is taken) or NULL,
  * and the newest record or NULL. Returns what was there, a reference. An entry
- * that is left with neither is freed. by_uid is kept up to date.
+ * that is left with neither is freed. by_uid and the collection's labels are
+ * kept up to date.
  */
 struct object *entry_change(struct entry *entry, struct object *object,
 			    struct record *newest, struct map *by_uid);

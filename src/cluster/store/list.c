@@ -9,7 +9,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "cluster/store/entry.h"
+#include "cluster/store/labels.h"
 #include "cluster/store/object.h"
+#include "meta/selector.h"
 
 static struct entry *
 entry_of(struct tree_node *node)
@@ -170,6 +172,105 @@ count_at(const struct collection *c, uint64_t rv, const char *ns,
 	return count;
 }
 
+size_t
+store_count_labelled(const struct collection *c, const struct label *label)
+{
+	const struct label_group *group = labels_find(&c->labels, label);
+
+	return group == NULL ? 0 : group->count;
+}
+
+/* Adds what the entry was at rv, if the range is about that. */
+static void
+consider(const struct entry *entry, uint64_t rv, const struct list_range *range,
+	 struct object_list *list, size_t *size)
+{
+	struct object *object = entry_at(entry, rv);
+	const char *value;
+	struct key behind;
+
+	if (object == NULL ||
+	    (range->ns != NULL && strcmp(object->namespace_, range->ns) != 0))
+		return;
+	value = object_label(object, range->label->key);
+	if (value == NULL || strcmp(value, range->label->value) != 0)
+		return;
+	if (range->after != NULL) {
+		behind = key_after(range->after);
+		if (!key_precedes(&behind, object))
+			return;
+	}
+	add(list, size, object);
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+	const struct object *left = *(struct object *const *)a;
+	const struct object *right = *(struct object *const *)b;
+	const struct key key = key_of(left->namespace_, left->name);
+
+	if (left == right)
+		return 0;
+	return key_precedes(&key, right) ? -1 : 1;
+}
+
+/* In order, and each once: an entry may have been considered several times. */
+static void
+put_in_order(struct object_list *list)
+{
+	size_t kept = 0;
+
+	if (list->count == 0)
+		return;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers */
+	qsort(list->objects, list->count, sizeof(list->objects[0]),
+	      compare_keys);
+	for (size_t i = 1; i < list->count; i++) {
+		if (list->objects[i] == list->objects[kept])
+			object_unref(list->objects[i]);
+		else
+			list->objects[++kept] = list->objects[i];
+	}
+	list->count = kept + 1;
+}
+
+static void
+cut(struct object_list *list, size_t limit)
+{
+	if (limit == 0 || list->count <= limit)
+		return;
+	list->remaining = list->count - limit;
+	while (list->count > limit)
+		object_unref(list->objects[--list->count]);
+}
+
+/* What has the label now, and what has changed since and may have had it. */
+static void
+list_labelled(const struct collection *c, uint64_t rv,
+	      const struct list_range *range, struct object_list *list)
+{
+	const struct label_group *group = labels_find(&c->labels, range->label);
+	const struct history *h = &c->store->history;
+	size_t size = 0;
+
+	if (group != NULL) {
+		for (const struct label_post *post = group->first; post != NULL;
+		     post = post->next)
+			consider(post->entry, rv, range, list, &size);
+	}
+	if (c->changed_rv > rv) {
+		for (size_t i = history_find(h, rv); i < h->count; i++) {
+			const struct entry *entry = history_get(h, i)->entry;
+
+			if (entry->collection == c)
+				consider(entry, rv, range, list, &size);
+		}
+	}
+	put_in_order(list);
+	cut(list, range->limit);
+}
+
 int
 store_list_at(const struct collection *c, uint64_t rv,
 	      const struct list_range *range, struct object_list *ret_list,
@@ -185,12 +286,15 @@ store_list_at(const struct collection *c, uint64_t rv,
 		return err_set(err, ERR_INVALID,
 			       "revision %" PRIu64 " is newer than %" PRIu64,
 			       rv, c->store->rv);
-	if (c->changed_rv <= rv)
+	if (range->label != NULL)
+		list_labelled(c, rv, range, &list);
+	else if (c->changed_rv <= rv)
 		list.count = store_list(c, range->ns, range->after,
 					range->limit, &list.objects);
 	else
 		list_at(c, rv, range, &list);
-	if (range->limit > 0 && list.count == range->limit) {
+	if (range->label == NULL && range->limit > 0 &&
+	    list.count == range->limit) {
 		AUTO(free_ptr)
 		char *last = object_key(list.objects[list.count - 1]);
 

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/test.h"
 #include "cluster/store/teststore.h"
+#include "meta/selector.h"
 
 #define STEPS 400
 #define NAMES 12
@@ -94,7 +96,9 @@ compare_pages(const struct world *w, const struct model *model, uint64_t rv,
 	char *after = NULL;
 
 	do {
-		struct list_range range = { ns, after, limit };
+		struct list_range range = { .ns = ns,
+					    .after = after,
+					    .limit = limit };
 		struct object_list list;
 		struct err err;
 
@@ -178,6 +182,95 @@ test_a_short_history_is_as_right_as_a_long_one(void **state)
 	free(model);
 }
 
+/* That the range lists what it would without its label, filtered. */
+static void
+compare_labelled(const struct world *w, uint64_t rv,
+		 const struct list_range *range)
+{
+	const struct list_range without = { .ns = range->ns,
+					    .after = range->after };
+	struct object_list all, some;
+	size_t seen = 0, limit = range->limit > 0 ? range->limit : SIZE_MAX;
+	struct err err;
+
+	assert_int_equal(store_list_at(w->pods, rv, &without, &all, &err), 0);
+	assert_int_equal(store_list_at(w->pods, rv, range, &some, &err), 0);
+	for (size_t i = 0; i < all.count; i++) {
+		const char *value =
+			object_label(all.objects[i], range->label->key);
+
+		if (strcmp(value, range->label->value) != 0)
+			continue;
+		if (seen < limit)
+			assert_ptr_equal(some.objects[seen], all.objects[i]);
+		seen++;
+	}
+	assert_int_equal(some.count, seen < limit ? seen : limit);
+	assert_int_equal(some.remaining, seen - some.count);
+	objects_unref(all.objects, all.count);
+	objects_unref(some.objects, some.count);
+}
+
+static void
+compare_labels(const struct world *w)
+{
+	static const struct label labels[] = { { "end", "0" },
+					       { "end", "7" },
+					       { "end", "none" },
+					       { "name", "n03" },
+					       { "name", "n11" } };
+	static const struct list_range ranges[] = {
+		{ 0 }, { .ns = "a" }, { .limit = 2 }, { .after = "a-b/n05" }
+	};
+
+	for (uint64_t rv = store_oldest_rv(w->store); rv <= store_rv(w->store);
+	     rv++) {
+		for (size_t i = 0; i < ARRAY_LEN(labels) * ARRAY_LEN(ranges);
+		     i++) {
+			struct list_range range = ranges[i % ARRAY_LEN(ranges)];
+
+			range.label = &labels[i / ARRAY_LEN(ranges)];
+			compare_labelled(w, rv, &range);
+		}
+	}
+}
+
+static void
+test_what_has_a_label_can_be_listed_at_every_revision(void **state)
+{
+	struct model *model = xmalloc0(sizeof(*model));
+	struct world *w = *state;
+
+	make_history(w, model, 3);
+	compare_labels(w);
+	assert_int_equal(world_settle(w), 0);
+	compare_labels(w);
+	world_reopen(w);
+	compare_labels(w);
+	world_close(w);
+	w->config.history_events = 20;
+	world_open(w);
+	compare_labels(w);
+	free(model);
+}
+
+static void
+test_labels_are_counted_as_they_are_now(void **state)
+{
+	const struct label one = { "end", "1" }, two = { "end", "2" };
+	struct world *w = *state;
+
+	world_put(w, w->pods, "a", "x", "1");
+	world_put(w, w->pods, "b", "x", "11");
+	assert_int_equal(store_count_labelled(w->pods, &one), 2);
+	assert_int_equal(store_count_labelled(w->nodes, &one), 0);
+	world_put(w, w->pods, "a", "x", "2");
+	assert_int_equal(store_count_labelled(w->pods, &one), 1);
+	assert_int_equal(store_count_labelled(w->pods, &two), 1);
+	world_remove(w, w->pods, "b", "x");
+	assert_int_equal(store_count_labelled(w->pods, &one), 0);
+}
+
 static void
 test_a_revision_outside_of_the_history_is_refused(void **state)
 {
@@ -231,6 +324,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_every_revision_of_the_history_can_be_listed),
 		TEST(test_a_short_history_is_as_right_as_a_long_one),
+		TEST(test_what_has_a_label_can_be_listed_at_every_revision),
+		TEST(test_labels_are_counted_as_they_are_now),
 		TEST(test_a_revision_outside_of_the_history_is_refused),
 		TEST(test_other_collections_do_not_matter),
 	};

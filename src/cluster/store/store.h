@@ -36,6 +36,7 @@
 #include <stdint.h>
 
 struct err;
+struct label; /* meta/selector.h */
 struct loop;
 struct object;
 struct store;
@@ -111,11 +112,18 @@ size_t store_count(const struct collection *c, const char *ns);
 size_t store_count_after(const struct collection *c, const char *ns,
 			 const char *after);
 
+/* How many have the label now; in constant time. */
+size_t store_count_labelled(const struct collection *c,
+			    const struct label *label);
+
 /* What store_list_at() shall list; the members as in store_list(). */
 struct list_range {
 	const char *ns;
 	const char *after;
 	size_t limit;
+	/* Only those that have it; NULL: all. Costs as much as there are of
+	 * these in all namespaces, and writes after the revision. */
+	const struct label *label;
 };
 
 /* What it found; for objects_unref(objects, count). */

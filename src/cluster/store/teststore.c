@@ -90,9 +90,10 @@ world_object(const struct world *w, struct collection *c, const char *ns,
 	char *text = xasprintf(
 		"{\"apiVersion\":\"v1\",\"kind\":\"Thing\",\"metadata\":{"
 		"\"name\":\"%s\",\"namespace\":\"%s\",\"resourceVersion\":"
-		"\"%" PRIu64 "\",\"uid\":\"uid-%s-%s\"},\"spec\":{\"value\":"
-		"\"%s\"}}",
-		name, ns, rv, ns, name, value);
+		"\"%" PRIu64 "\",\"uid\":\"uid-%s-%s\",\"labels\":{\"end\":"
+		"\"%s\",\"name\":\"%s\"}},\"spec\":{\"value\":\"%s\"}}",
+		name, ns, rv, ns, name,
+		*value == '\0' ? "" : value + strlen(value) - 1, name, value);
 	struct object *object = object_new(c, rv, text, strlen(text));
 
 	assert_non_null(object);

@@ -39,7 +39,8 @@ void world_reopen(struct world *w);
 /* "DIR/name"; valid until the next call. */
 const char *world_path(const struct world *w, const char *name);
 
-/* The uid is "uid-NS-NAME". */
+/* The uid is "uid-NS-NAME", the label "name" its name, the label "end" the last
+ * character of the value. */
 struct object *world_object(const struct world *w, struct collection *c,
 			    const char *ns, const char *name,
 			    const char *value);
