@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/loop.h"
+#include "proxy/bindaddr.h"
 #include "proxy/creds.h"
 #include "proxy/listener.h"
 #include "proxy/metrics.h"
@@ -174,6 +175,26 @@ describe_options(const struct proxy_options *options)
 			 engine_name(options));
 }
 
+/* Where a listener would be opened now; the lookup may fail, which is then
+ * what is told. */
+static json_t *
+describe_bind(const struct proxy_options *options)
+{
+	const char *spec = options->bind == NULL ? "" : options->bind;
+	json_t *bind = json_pack("{s:s}", "name", spec[0] == '\0' ? "*" : spec);
+	char text[BINDADDR_TEXT_SIZE];
+	struct bindaddr address;
+	struct err err;
+
+	if (bindaddr_resolve(spec, &address, &err) == -1)
+		json_object_set_new(bind, "error", json_string(err.text));
+	else
+		json_object_set_new(
+			bind, "address",
+			json_string(bindaddr_format(&address, text)));
+	return bind;
+}
+
 static int
 status(void *ctx, const json_t *params, struct rpc_fds *fds,
        json_t **ret_result, struct err *err)
@@ -184,13 +205,15 @@ status(void *ctx, const json_t *params, struct rpc_fds *fds,
 	(void)fds;
 	if (no_params(params, err) == -1)
 		return -1;
-	*ret_result = json_pack("{s:I, s:b, s:I, s:I, s:o, s:o, s:o, s:o}",
+	*ret_result = json_pack("{s:I, s:b, s:I, s:I, s:o, s:o, s:o, s:o, "
+				"s:o}",
 				"uptimeMs",
 				(json_int_t)(loop_now_ms() - proxy->started_ms),
 				"draining", (int)proxy->draining, "listeners",
 				(json_int_t)proxy->n_listeners, "streams",
 				(json_int_t)proxy->n_streams, "credentials",
-				creds_describe(proxy->creds), "sandbox",
+				creds_describe(proxy->creds), "bind",
+				describe_bind(&proxy->options), "sandbox",
 				sandbox_describe(control->sandbox), "options",
 				describe_options(&proxy->options), "failures",
 				failures_describe(proxy->failures));

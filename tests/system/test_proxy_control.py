@@ -131,6 +131,17 @@ def test_bind_takes_interfaces_networks_and_addresses(bench, target, bind,
     assert ready["address"] == address
 
 
+@pytest.mark.parametrize("bind,told", [
+    ("lo", {"name": "lo", "address": "127.0.0.1"}),
+    ("127.0.0.0/8", {"name": "127.0.0.0/8", "address": "127.0.0.1"}),
+    ("no-such-if", {"name": "no-such-if",
+                    "error": "there is no interface 'no-such-if'"}),
+])
+def test_status_tells_the_network_and_what_is_wrong_with_it(bench, bind, told):
+    daemon = bench.daemon("b", "--bind", bind, name="bound")
+    assert bench.client(daemon).call("status")["bind"] == told
+
+
 @pytest.mark.parametrize("change,text", [
     ({"key": "../x"}, "key"), ({"key": ""}, "key"), ({"key": "k" * 65}, "key"),
     ({"peer": "a b"}, "a b"), ({"dir": "relative"}, "relative"),
