@@ -114,6 +114,12 @@ has_seen_all(const struct handler *h)
 }
 
 bool
+handler_is_settled(const struct handler *h)
+{
+	return has_seen_all(h) && proxyctl_is_settled(h->proxy);
+}
+
+bool
 handler_is_ready(const struct handler *h)
 {
 	return has_seen_all(h) && proxyctl_is_up(h->proxy);
@@ -270,7 +276,7 @@ work(const char *key, void *arg)
 	struct handler *h = arg;
 	struct machine *m = find(h, key);
 
-	if (!has_seen_all(h) || !proxyctl_is_settled(h->proxy)) {
+	if (!handler_is_settled(h)) {
 		worker_end(h->worker, key, true);
 		return;
 	}

@@ -54,6 +54,9 @@ struct handler *handler_start(const struct handler_options *options,
 void handler_free(struct handler *handler);
 /* All that it follows has been listed, and ferry-proxy answers. */
 bool handler_is_ready(const struct handler *handler);
+/* All that it follows has been listed, and it is known whether ferry-proxy
+ * answers. */
+bool handler_is_settled(const struct handler *handler);
 size_t handler_machines(const struct handler *handler);
 /* Of what it serves; 0 for nothing. */
 uint16_t handler_port(const struct handler *handler);

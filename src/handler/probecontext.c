@@ -4,12 +4,42 @@
 #include "api/pathprobe.h"
 #include "api/vmi.h"
 #include "base/err.h"
+#include "base/jsat.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "handler/handler.h"
 #include "handler/probewire.h"
 #include "handler/proxyctl.h"
 #include "kube/resource.h"
+#include "version.h"
+
+json_t *
+probe_answer(const struct probe_context *context)
+{
+	json_t *answer = json_pack("{s:s, s:s}", "node", context->node,
+				   "handler", FERRY_VERSION);
+	const char *address = handler_options(context->handler)->address;
+
+	if (address != NULL)
+		json_object_set_new(answer, "address", json_string(address));
+	return answer;
+}
+
+int
+probe_check(const struct probe_context *context, const json_t *view,
+	    struct err *err)
+{
+	if (js_str_at(view, "error")[0] != '\0')
+		return err_set(err, ERR_UNAVAILABLE,
+			       "the ferry-proxy of %s does not answer",
+			       context->node);
+	if (context->dir_fd == -1)
+		return err_set(err, ERR_UNAVAILABLE,
+			       "%s has no directory for the sockets of a "
+			       "measurement; its handler's log has why",
+			       context->node);
+	return 0;
+}
 
 static void
 look_for_machine(const char *key, void *arg)

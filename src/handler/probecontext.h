@@ -10,6 +10,9 @@
 
 #include <stdbool.h>
 
+#include "base/js.h"
+
+struct err;
 struct handler;
 struct loop;
 struct pathprobe;
@@ -20,8 +23,17 @@ struct probe_context {
 	struct loop *loop;
 	struct handler *handler;
 	const char *node; /* this one */
-	int dir_fd;       /* for the sockets of a measurement */
+	int dir_fd; /* for the sockets of a measurement; -1: there is none */
 };
+
+/* Who answers: {"node", "handler", "address"}, the last one only where it was
+ * told by which address others reach it; a new reference. */
+json_t *probe_answer(const struct probe_context *context);
+
+/* Nothing can be measured on this node, of whose ferry-proxy view tells; err
+ * has why. */
+int probe_check(const struct probe_context *context, const json_t *view,
+		struct err *err);
 
 /* A migration goes through this node: nothing may be sent that would slow it
  * down. */

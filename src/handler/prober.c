@@ -53,6 +53,7 @@ struct prober {
 	/* Probes that this node has answered, or tried to, by side. */
 	json_t *answered[PATHPROBE_SIDE_COUNT];
 	struct loop_timer *timer;
+	bool complained; /* about the directory */
 };
 
 static void
@@ -206,6 +207,37 @@ end_held(struct prober *p)
 		leave(place);
 }
 
+/* Beside the control socket: nobody but root writes there. */
+static int
+open_dir(const struct handler_options *options, int *ret_fd, struct err *err)
+{
+	AUTO(free_ptr) char *dir = NULL;
+	AUTO(free_ptr) char *path = NULL;
+	const char *name;
+
+	if (path_split(options->proxy_control, &dir, &name, err) == -1)
+		return -1;
+	path = xasprintf("%s/" DIR_NAME, dir);
+	if (mkdir(path, DIR_MODE) == -1 && errno != EEXIST)
+		return err_errno(err, "cannot make '%s'", path);
+	return path_open_dir(path, ret_fd, err);
+}
+
+/* Without it nothing is measured, and the rest is answered. */
+static void
+want_dir(struct prober *p)
+{
+	struct err err;
+
+	if (p->context.dir_fd != -1 || open_dir(handler_options(p->handler),
+						&p->context.dir_fd, &err) == 0)
+		return;
+	if (!p->complained)
+		log_warning(NULL, "no way is measured, trying on: %s",
+			    err.text);
+	p->complained = true;
+}
+
 static void
 look(void *arg)
 {
@@ -214,8 +246,10 @@ look(void *arg)
 	loop_timer_start(p->timer, LOOK_MS * US_PER_MS);
 	end_held(p);
 	delete_stale(p);
-	if (!handler_is_ready(p->handler) || p->context.dir_fd == -1)
+	/* One whose ferry-proxy is down has that to tell. */
+	if (!handler_is_settled(p->handler))
 		return;
+	want_dir(p);
 	for (int side = 0; side < PATHPROBE_SIDE_COUNT; side++)
 		fill(p, (enum pathprobe_side)side);
 }
@@ -287,22 +321,6 @@ deleted(const struct cache_object *object, void *arg)
 	loop_timer_start(p->timer, 0);
 }
 
-/* Beside the control socket: nobody but root writes there. */
-static int
-open_dir(const struct handler_options *options, int *ret_fd, struct err *err)
-{
-	AUTO(free_ptr) char *dir = NULL;
-	AUTO(free_ptr) char *path = NULL;
-	const char *name;
-
-	if (path_split(options->proxy_control, &dir, &name, err) == -1)
-		return -1;
-	path = xasprintf("%s/" DIR_NAME, dir);
-	if (mkdir(path, DIR_MODE) == -1 && errno != EEXIST)
-		return err_errno(err, "cannot make '%s'", path);
-	return path_open_dir(path, ret_fd, err);
-}
-
 static struct informer *
 follow(struct prober *p)
 {
@@ -329,7 +347,6 @@ prober_new(struct handler *handler)
 {
 	struct prober *p = xmalloc0(sizeof(*p));
 	const struct handler_options *options = handler_options(handler);
-	struct err err;
 
 	p->handler = handler;
 	p->context = (struct probe_context){ .loop = options->loop,
@@ -342,8 +359,6 @@ prober_new(struct handler *handler)
 			(struct place){ .prober = p,
 					.side = (enum pathprobe_side)side };
 	}
-	if (open_dir(options, &p->context.dir_fd, &err) == -1)
-		log_warning(NULL, "probes are not answered: %s", err.text);
 	p->timer = loop_timer_new(options->loop, look, p);
 	loop_timer_start(p->timer, LOOK_MS * US_PER_MS);
 	p->informer = follow(p);

@@ -8,7 +8,7 @@
  * One at a time on each side, so that measurements do not disturb each other;
  * the others wait. A source begins when its target has answered, so that who
  * waits never keeps a place that the one waited for needs. What was asked and
- * forgotten is deleted.
+ * forgotten is deleted. Where ferry-proxy is down that is the answer.
  *
  * Threading: only from the loop's thread.
  */
@@ -24,8 +24,7 @@ struct prober;
 #define PROBER_STALE_MS 60000U  /* nobody waits for an answer any more */
 #define PROBER_DELETE_MS 600000U
 
-/* The handler's client, proxy and caches are used from now on. Failing, which
- * is said in the log, leaves a prober that refuses. */
+/* The handler's client, proxy and caches are used from now on. */
 struct prober *prober_new(struct handler *handler);
 void prober_free(struct prober *prober); /* NULL is fine */
 

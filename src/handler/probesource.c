@@ -28,7 +28,6 @@
 #include "handler/sockets.h"
 #include "kube/resource.h"
 #include "meta/time.h"
-#include "version.h"
 
 #define US_PER_MS 1000U
 #define US_PER_S 1000000.0
@@ -408,7 +407,8 @@ listen_now(struct probesource *s, struct err *err)
 		.fd_count = 1,
 	};
 
-	if (proxyctl_start(handler_proxy(s->context->handler), &start, listens,
+	if (probe_check(s->context, js_obj_at(s->answer, "proxy"), err) == -1 ||
+	    proxyctl_start(handler_proxy(s->context->handler), &start, listens,
 			   s, err) == -1)
 		return -1;
 	s->asked = true;
@@ -509,8 +509,7 @@ probesource_new(const struct probe_context *context,
 	s->target_answer = json_incref(probe->answer[PATHPROBE_TARGET]);
 	s->done = done;
 	s->arg = arg;
-	s->answer = json_pack("{s:s, s:s}", "node", context->node, "handler",
-			      FERRY_VERSION);
+	s->answer = probe_answer(context);
 	s->deadline = loop_timer_new(context->loop, too_late, s);
 	s->again = loop_timer_new(context->loop, go_on, s);
 	know_machine(s, probe);

@@ -8,6 +8,7 @@
 #include "api/vmi.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/jsat.h"
 #include "base/mem.h"
 #include "handler/handler.h"
 #include "handler/probecontext.h"
@@ -16,7 +17,6 @@
 #include "handler/proxyctl.h"
 #include "handler/proxyview.h"
 #include "handler/targetaddress.h"
-#include "version.h"
 
 struct probetarget {
 	const struct probe_context *context;
@@ -95,6 +95,8 @@ listen_now(struct probetarget *t, struct err *err)
 		.fd_count = 1,
 	};
 
+	if (probe_check(t->context, js_obj_at(t->answer, "proxy"), err) == -1)
+		return -1;
 	t->sink = probesink_new(t->context->loop, t->context->dir_fd, t->key,
 				err);
 	if (t->sink == NULL ||
@@ -136,8 +138,7 @@ probetarget_new(const struct probe_context *context,
 	t->peer = xstrdup(probe->node[PATHPROBE_SOURCE]);
 	t->done = done;
 	t->arg = arg;
-	t->answer = json_pack("{s:s, s:s}", "node", context->node, "handler",
-			      FERRY_VERSION);
+	t->answer = probe_answer(context);
 	t->view = proxyview_new(
 		context->loop, handler_options(context->handler)->proxy_control,
 		vmi == NULL ? "" : vmi->meta.uid, seen, t);
