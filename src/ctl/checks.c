@@ -9,6 +9,7 @@
 #include "base/jsat.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "ctl/screen.h"
 
 static const char *const names[] = {
 	[CHECK_OK] = "ok",
@@ -81,24 +82,34 @@ shown(const char *result)
 	return str_equal(result, names[CHECK_UNKNOWN]) ? "?" : result;
 }
 
+/* A line each, of whatever others have written; to be freed. */
+static char *
+clean(const json_t *check, const char *member)
+{
+	return screen_clean(xstrdup(js_str_at(check, member)), false);
+}
+
 char *
 checks_text(const json_t *checks)
 {
 	struct buf out = BUF_INIT(BUF_UNLIMITED);
-	const char *where = "";
+	AUTO(free_ptr) char *where = xstrdup("");
 	const json_t *check;
 	size_t i;
 
 	json_array_foreach(checks, i, check)
 	{
-		if (!str_equal(where, js_str_at(check, "where"))) {
-			where = js_str_at(check, "where");
-			(void)buf_printf(&out, "%s\n", where);
-		}
-		(void)buf_printf(&out, "  %-4s  %-18s  %s\n",
-				 shown(js_str_at(check, "result")),
-				 js_str_at(check, "what"),
-				 js_str_at(check, "detail"));
+		AUTO(free_ptr) char *place = clean(check, "where");
+		AUTO(free_ptr) char *what = clean(check, "what");
+		AUTO(free_ptr) char *detail = clean(check, "detail");
+
+		(void)buf_printf(&out, "%s%s  %-4s  %-18s  %s\n",
+				 str_equal(where, place) ? "" : place,
+				 str_equal(where, place) ? "" : "\n",
+				 shown(js_str_at(check, "result")), what,
+				 detail);
+		free(where);
+		where = TAKE_PTR(place);
 	}
 	(void)buf_append(&out, "", 1);
 	return (char *)out.data;

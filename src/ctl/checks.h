@@ -36,7 +36,8 @@ size_t checks_count(const json_t *checks, const char *where,
  * up; a new reference. */
 json_t *checks_grouped(const json_t *checks);
 
-/* A table for people, grouped by where; to be freed. */
+/* A table for people, grouped by where, without what would steer a terminal; to
+ * be freed. */
 char *checks_text(const json_t *checks);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "ctl/page.h"
 #include "ctl/paragraph.h"
+#include "ctl/screen.h"
 
 #define DATE_LEN 10 /* of "2026-11-16T03:48:24Z" */
 #define CLOCK_LEN 8
@@ -146,5 +147,5 @@ page_text(const json_t *page)
 				 json_string_value(item));
 	}
 	(void)buf_append(&out, "", 1);
-	return (char *)out.data;
+	return screen_clean((char *)out.data, true);
 }
