@@ -21,6 +21,7 @@
 #include "ctl/doctor.h"
 #include "ctl/doctornodes.h"
 #include "ctl/probe.h"
+#include "ctl/screen.h"
 #include "ctl/state.h"
 #include "ctl/verb.h"
 #include "kube/obj.h"
@@ -398,8 +399,11 @@ print_result(struct doctor *d)
 		text = json_dumps(all, JSON_INDENT(2));
 		(void)printf("%s\n", text);
 	} else {
+		AUTO(free_ptr)
+		char *line = screen_clean(xstrdup(sentence), false);
+
 		text = checks_text(checks);
-		(void)printf("%s\n%s\n", text, sentence);
+		(void)printf("%s\n%s\n", text, line);
 		if (is_over(js_str_at(d->facts, "migration.phase")))
 			(void)printf("The migration is over: its listeners "
 				     "are gone; see `ferryctl explain vmim "

@@ -20,6 +20,7 @@
 #define US_PER_DAY (INT64_C(86400) * TIME_US_PER_SECOND)
 #define MS_PER_S 1000
 #define US_PER_MS 1000.0
+#define EVERY_ADDRESS "*" /* ferry-proxy is bound to no network */
 
 /* Reasons of ferry-proxy that tell of a handshake that failed. */
 static bool
@@ -116,17 +117,66 @@ failures_text(const json_t *failures)
 	return (char *)out.data;
 }
 
+/* What its proxy listens on; NULL: nobody has said. */
+static const json_t *
+network_of(const json_t *node)
+{
+	const json_t *interface = js_obj_at(node, "interface");
+
+	return interface != NULL ? interface : js_obj_at(node, "status.bind");
+}
+
+static void
+judge_network(const json_t *node, json_t *checks)
+{
+	const char *name = js_str_at(node, "name");
+	const json_t *network = network_of(node);
+	const char *reached = js_str_at(node, "address");
+
+	if (network == NULL)
+		return;
+	if (js_str_at(network, "error")[0] != '\0')
+		checks_add(checks, name, CHECK_FAIL, "migration network", "%s",
+			   js_str_at(network, "error"));
+	else if (!str_equal(js_str_at(network, "name"), EVERY_ADDRESS))
+		checks_add(checks, name, CHECK_OK, "migration network",
+			   "%s, %s", js_str_at(network, "name"),
+			   js_str_at(network, "address"));
+	else
+		checks_add(checks, name, CHECK_OK, "migration network",
+			   "none of its own: every address%s%s",
+			   reached[0] == '\0' ? "" : ", others use ", reached);
+}
+
+/* Whether there is somebody to ask about the proxy. */
+static bool
+judge_agent(const json_t *node, json_t *checks)
+{
+	const char *name = js_str_at(node, "name");
+
+	if (js_bool_at(node, "silent", false)) {
+		checks_add(checks, name, CHECK_FAIL, "agent",
+			   "its ferry-handler does not answer");
+		return false;
+	}
+	if (js_at(node, "agent") != NULL)
+		checks_add(checks, name, CHECK_OK, "agent", "answers, %s",
+			   js_str_at(node, "agent"));
+	return true;
+}
+
 static void
 judge_node(const json_t *node, int64_t now_us, json_t *checks)
 {
 	const char *name = js_str_at(node, "name");
 	const char *error = js_str_at(node, "error");
-	const json_t *interface = js_obj_at(node, "interface");
 	const json_t *failures = js_obj_at(node, "status.failures");
 	AUTO(free_ptr) char *text = failures_text(failures);
 	const char *set;
 	json_t *credential;
 
+	if (!judge_agent(node, checks))
+		return;
 	if (error[0] != '\0')
 		checks_add(checks, name, CHECK_FAIL, "proxy", "%s", error);
 	else {
@@ -144,13 +194,7 @@ judge_node(const json_t *node, int64_t now_us, json_t *checks)
 	{
 		judge_credential(node, set, credential, now_us, checks);
 	}
-	if (interface != NULL && js_str_at(interface, "error")[0] != '\0')
-		checks_add(checks, name, CHECK_FAIL, "migration network", "%s",
-			   js_str_at(interface, "error"));
-	else if (interface != NULL)
-		checks_add(checks, name, CHECK_OK, "migration network",
-			   "%s, %s", js_str_at(interface, "name"),
-			   js_str_at(interface, "address"));
+	judge_network(node, checks);
 	if (text[0] != '\0')
 		checks_add(checks, name, CHECK_NOTE, "failures",
 			   "since it started: %s", text);
@@ -369,6 +413,34 @@ doctor_judge(const json_t *facts, int64_t now_us, json_t *checks)
 /* Each returns a sentence, to be freed, or NULL when that is not the case. */
 
 static char *
+conclude_agent(const json_t *facts, int64_t now_us)
+{
+	const json_t *migration = js_obj_at(facts, "migration");
+	const char *phase = js_str_at(migration, "phase");
+	const json_t *node;
+	size_t i;
+
+	(void)now_us;
+	json_array_foreach(js_arr_at(facts, "nodes"), i, node)
+	{
+		const char *name = js_str_at(node, "name"), *so = "";
+
+		if (!js_bool_at(node, "silent", false))
+			continue;
+		if (str_equal(phase, "PreparingTarget") &&
+		    str_equal(js_str_at(migration, "target"), name))
+			so = "The target pod is there and nothing starts: ";
+		else if (str_equal(phase, "TargetReady") &&
+			 str_equal(js_str_at(migration, "source"), name))
+			so = "The target is ready and nothing starts: ";
+		return xasprintf("%s%s agent (ferry-handler) of %s does not "
+				 "answer; see docs/operations.md#node-silent.",
+				 so, so[0] == '\0' ? "The" : "the", name);
+	}
+	return NULL;
+}
+
+static char *
 conclude_proxy(const json_t *facts, int64_t now_us)
 {
 	const json_t *node;
@@ -378,7 +450,8 @@ conclude_proxy(const json_t *facts, int64_t now_us)
 	json_array_foreach(js_arr_at(facts, "nodes"), i, node)
 	{
 		if (js_str_at(node, "error")[0] != '\0')
-			return xasprintf("The proxy of %s does not answer; see "
+			return xasprintf("The proxy (ferry-proxy) of %s does "
+					 "not answer; see "
 					 "docs/operations.md#node-silent.",
 					 js_str_at(node, "name"));
 	}
@@ -419,7 +492,7 @@ conclude_interface(const json_t *facts, int64_t now_us)
 	(void)now_us;
 	json_array_foreach(js_arr_at(facts, "nodes"), i, node)
 	{
-		if (js_str_at(node, "interface.error")[0] != '\0')
+		if (js_str_at(network_of(node), "error")[0] != '\0')
 			return xasprintf("The migration network is missing on "
 					 "%s; see docs/operations.md"
 					 "#migration-network-missing.",
@@ -459,6 +532,29 @@ conclude_probes(const json_t *facts, int64_t now_us)
 			 js_str_at(blocked, "to"), js_str_at(blocked, "from"));
 }
 
+/* The entry of docs/operations.md for a way that is closed. */
+static const char *
+entry_of(const char *reason)
+{
+	static const struct {
+		const char *reason, *entry;
+	} known[] = {
+		{ "TargetSilent", "node-silent" },
+		{ "TargetRefused", "node-silent" },
+		{ "DialFailed", "migration-network-missing" },
+		{ "DialTimeout", "migration-network-missing" },
+		{ "DialRefused", "migration-network-missing" },
+	};
+
+	if (is_handshake(reason))
+		return "certificate-expired";
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		if (str_equal(reason, known[i].reason))
+			return known[i].entry;
+	}
+	return "no-connection";
+}
+
 static char *
 conclude_paths(const json_t *facts, int64_t now_us)
 {
@@ -478,8 +574,7 @@ conclude_paths(const json_t *facts, int64_t now_us)
 						      : "No connection",
 				 js_str_at(path, "from"), js_str_at(path, "to"),
 				 reason, js_str_at(path, "message"),
-				 is_handshake(reason) ? "certificate-expired"
-						      : "no-connection");
+				 entry_of(reason));
 	}
 	return NULL;
 }
@@ -539,9 +634,9 @@ char *
 doctor_conclude(const json_t *facts, int64_t now_us)
 {
 	static char *(*const cases[])(const json_t *facts, int64_t now_us) = {
-		conclude_proxy,  conclude_expired, conclude_interface,
-		conclude_probes, conclude_paths,   conclude_handshake,
-		conclude_start,
+		conclude_agent,     conclude_proxy,  conclude_expired,
+		conclude_interface, conclude_probes, conclude_paths,
+		conclude_handshake, conclude_start,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -7,9 +7,13 @@
  * was gathered it makes checks and a conclusion.
  *
  *	{"nodes": [{"name",
+ *		    "silent": true: its agent was asked and does not answer, or
+ *		    "agent": its version,
+ *		    "address": by which others reach it, if it was told,
  *		    "error": why its proxy does not answer, or
  *		    "status", "source", "target": as its proxy says,
- *		    "interface": {"name", "address" or "error"}}],
+ *		    "interface": {"name", "address" or "error"}, as seen from
+ *		    outside; otherwise the proxy's own status.bind counts}],
  *	 "migration": {"name", "phase", "key", "source", "target", "address",
  *		       "ports", "sockets": {NAME: BOOL}},
  *	 "probes": [{"from", "to", "address", "port", "channel", "result"}],

@@ -165,7 +165,62 @@ test_a_proxy_that_does_not_answer(void **state)
 			 "{\"name\": \"node2\", \"error\": \"no such "
 			 "socket\"}",
 			 "Running", ""),
-		   "The proxy of node2 does not answer");
+		   "The proxy (ferry-proxy) of node2 does not answer");
+}
+
+#define SILENT(name) "{\"name\": \"" name "\", \"silent\": true}"
+
+static void
+test_an_agent_that_does_not_answer_is_no_proxy(void **state)
+{
+	(void)state;
+	check_case(FACTS(NODE1, SILENT("node2"), "Running", ""),
+		   "The agent (ferry-handler) of node2 does not answer");
+	check_case(FACTS(NODE1, SILENT("node2"), "PreparingTarget", ""),
+		   "The target pod is there and nothing starts: the agent "
+		   "(ferry-handler) of node2 does not answer");
+	check_case(FACTS(SILENT("node1"), NODE2, "TargetReady", ""),
+		   "The target is ready and nothing starts: the agent "
+		   "(ferry-handler) of node1 does not answer");
+}
+
+/* As the agent of a node tells. */
+#define ASKED(bind, more)                                                     \
+	"{\"nodes\": [{\"name\": \"node1\", \"agent\": \"1.0\", \"status\": " \
+	"{\"bind\": {" bind "}}, \"source\": [], \"target\": []" more         \
+	"}], \"probes\": [], \"paths\": []}"
+
+static void
+test_the_network_that_a_proxy_says_it_uses_is_told(void **state)
+{
+	static const struct {
+		const char *facts, *words;
+	} cases[] = {
+		{ ASKED("\"name\": \"mig0\", \"address\": \"10.0.0.1\"", ""),
+		  "ok    migration network   mig0, 10.0.0.1\n" },
+		{ ASKED("\"name\": \"*\", \"address\": \"::\"",
+			", \"address\": \"192.0.2.1\""),
+		  "ok    migration network   none of its own: every address, "
+		  "others use 192.0.2.1\n" },
+		{ ASKED("\"name\": \"mig0\", \"error\": \"mig0 is down\"", ""),
+		  "FAIL  migration network   mig0 is down\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		AUTO(js_unref) json_t *checks = json_array();
+		AUTO(free_ptr)
+		char *sentence = conclude(cases[i].facts, checks);
+		AUTO(free_ptr) char *text = checks_text(checks);
+
+		if (strstr(text, cases[i].words) == NULL)
+			fail_msg("'%s' is not in\n%s", cases[i].words, text);
+		assert_non_null(strstr(text, "agent               answers, "
+					     "1.0\n"));
+		assert_int_equal(sentence == NULL,
+				 strstr(text, "FAIL") == NULL);
+	}
+	check_case(cases[2].facts, "The migration network is missing on node1");
 }
 
 #define PATHS(path)                                                           \
@@ -223,6 +278,10 @@ main(void)
 		cmocka_unit_test(test_one_port_of_several_that_is_blocked),
 		cmocka_unit_test(test_a_migration_network_that_is_missing),
 		cmocka_unit_test(test_a_proxy_that_does_not_answer),
+		cmocka_unit_test(
+			test_an_agent_that_does_not_answer_is_no_proxy),
+		cmocka_unit_test(
+			test_the_network_that_a_proxy_says_it_uses_is_told),
 		cmocka_unit_test(test_a_path_through_both_proxies),
 		cmocka_unit_test(test_connections_of_probes_are_no_trouble),
 	};

@@ -12,7 +12,6 @@
 #include "kube/obj.h"
 
 #define REQUEST_MS 10000U
-#define SILENT "the agent of the node does not answer"
 
 /* A node as doctor.h has it, of its agent's answer; once. */
 static void
@@ -24,9 +23,14 @@ add_node(json_t *facts, const char *name, const json_t *answer)
 		return;
 	node = json_pack("{s:s}", "name", name);
 	if (answer == NULL)
-		json_object_set_new(node, "error", json_string(SILENT));
-	else
+		json_object_set_new(node, "silent", json_true());
+	else {
 		json_object_update(node, js_obj_at(answer, "proxy"));
+		json_object_set(node, "agent",
+				json_object_get(answer, "handler"));
+		json_object_set(node, "address",
+				json_object_get(answer, "address"));
+	}
 	json_array_append_new(nodes, node);
 }
 

@@ -6,8 +6,8 @@ import os
 import subprocess
 
 import clusters  # noqa: F401  (puts kubeapi on the path)
+from embedded import FERRYCTL
 from kubeapi import wait_for
-from proxies import BUILD
 from runbook_text import alerts, commands, entries
 
 COMMAND_DEADLINE = 120  # seconds
@@ -17,26 +17,15 @@ FINDING_DEADLINE = 180
 class Shell:
     """A shell as the runbook wants it, for a machine of a cluster.
 
-    variables: those of the runbook; NS is "default" if not said.
-
-    `ferryctl doctor` finds the cluster without --dir, as it would with one in
-    the usual place.
+    variables: those of the runbook; NS is "default" if not said. Commands are
+    run as they are printed.
     """
 
     def __init__(self, cluster, **variables):
         self.environment = {**os.environ, "KUBECONFIG": cluster.kubeconfig,
                             "NS": "default", **variables}
-        bin_dir = os.path.join(cluster.scratch, "bin")
-        os.makedirs(bin_dir, exist_ok=True)
-        wrapper = os.path.join(bin_dir, "ferryctl")
-        with open(wrapper, "w", encoding="ascii") as file:
-            file.write(
-                "#!/bin/sh\n"
-                f"real={BUILD}/src/ctl/ferryctl\n"
-                f'[ "$1" != doctor ] || set -- "$@" --dir {cluster.dir}\n'
-                'exec "$real" "$@"\n')
-        os.chmod(wrapper, 0o755)
-        self.environment["PATH"] = bin_dir + ":" + os.environ["PATH"]
+        self.environment["PATH"] = os.path.dirname(FERRYCTL) + ":" + \
+            os.environ["PATH"]
 
     def run(self, line, may_fail=False, netns=None):
         """Runs a line; what it printed."""

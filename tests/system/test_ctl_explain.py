@@ -196,6 +196,6 @@ def test_doctor_says_whose_proxy_is_silent(cluster):
     cluster.kill("ferry-proxy", "node2")
     try:
         text = told(cluster, "doctor", "--dir", cluster.dir, status=3)
-        assert "The proxy of node2 does not answer" in text
+        assert "The proxy (ferry-proxy) of node2 does not answer" in text
     finally:
         cluster.complete()

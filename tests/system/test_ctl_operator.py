@@ -78,7 +78,7 @@ def example_shell(cluster, directory):
             "#!/bin/sh\ncase $1 in\n"
             f"cluster) set -- \"$@\" --dir {cluster.dir} --name "
             f"{cluster.name} ;;\n"
-            f"image | doctor) set -- \"$@\" --dir {cluster.dir} ;;\nesac\n"
+            f"image) set -- \"$@\" --dir {cluster.dir} ;;\nesac\n"
             f"exec {FERRYCTL} \"$@\"\n")
     os.chmod(os.path.join(wrapped, "ferryctl"), 0o755)
     variables = environment(cluster)

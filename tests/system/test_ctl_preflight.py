@@ -137,26 +137,50 @@ def test_doctor_needs_no_more_than_a_kubeconfig(cluster, machine):
     assert machine.name == "vm1"
     text = ferryctl(cluster, "doctor")
     for words in ("path to node1", "path to node2", "certificate",
+                  "ok    agent ", "ok    migration network   mig0, ",
                   "Nothing is wrong with the proxies"):
         assert words in text, text
 
 
-def test_doctor_says_why_a_way_is_closed(cluster, machine):
-    """As seen by the nodes, with the proxy's own reason."""
-    other = other_node(cluster, machine)
-    cluster.kill("ferry-proxy", other)
-    try:
-        text = ferryctl(cluster, "doctor", status=3)
-        assert f"The proxy of {other} does not answer" in text
-        assert f"path to {other}" in text
-    finally:
-        cluster.complete()
-    wait_for("the proxy to be back", lambda: "Nothing is wrong" in (
+def wait_well(cluster):
+    wait_for("doctor to find nothing wrong", lambda: "Nothing is wrong" in (
         subprocess.run([FERRYCTL, "doctor"], check=False, text=True,
                        stdout=subprocess.PIPE, timeout=PATIENCE,
                        env={**os.environ,
                             "KUBECONFIG": cluster.kubeconfig}).stdout),
              PATIENCE)
+
+
+def test_a_node_whose_proxy_is_away_says_so(cluster, machine):
+    """Its agent answers for it, at once."""
+    other = other_node(cluster, machine)
+    cluster.kill("ferry-proxy", other)
+    try:
+        text = ferryctl(cluster, "doctor", status=3)
+        result = preflight(cluster, status=3)
+    finally:
+        cluster.complete()
+    assert text.count("ok    agent ") == 2
+    assert text.count("FAIL  proxy ") == 1 and "proxy.sock'" in text
+    assert f"The proxy (ferry-proxy) of {other} does not answer" in text
+    assert f"FAIL  path to {other}" in text and "TargetRefused: " \
+        f"the ferry-proxy of {other} does not answer" in text
+    [(verdict, detail)] = found(result, "proxy")
+    assert verdict == "fail" and \
+        detail.startswith(f"that of {other} does not answer: ")
+    assert not found(result, "agent")
+    wait_well(cluster)
+
+
+def test_an_agent_that_is_away_is_not_taken_for_its_proxy(cluster, machine):
+    other = other_node(cluster, machine)
+    with cluster.stopped("ferry-handler", other):
+        text = ferryctl(cluster, "doctor", status=3)
+    assert f"The agent (ferry-handler) of {other} does not answer" in text
+    assert "FAIL  agent               its ferry-handler" in text
+    assert "FAIL  proxy" not in text
+    assert "TargetSilent: the agent of the target node" in text
+    wait_well(cluster)
 
 
 def test_a_node_writes_its_own_answer_only(cluster, machine):

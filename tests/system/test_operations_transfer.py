@@ -69,7 +69,27 @@ def test_a_source_that_does_not_start_is_named(cluster, machine, shell):
         shell.wait_finding(["SourceNodeStart"], "node-silent", "vmim", name)
         shell.environment["MIGRATION"] = name
         told = shell.part("node-silent", "Check", may_fail=True)
+        assert "The target is ready and nothing starts: the agent " \
+            f"(ferry-handler) of {source} does not answer" in told
+        # On the computer itself the proxies can be asked all the same.
+        told = shell.run(f'ferryctl doctor "$MIGRATION" --dir {cluster.dir}',
+                         may_fail=True)
         assert f"The target is ready and nothing starts: {source}" in told
+    machine.wait_migration(name)
+
+
+def test_a_proxy_that_is_away_is_told_from_an_agent(cluster, machine, shell):
+    target = shell.environment["NODE"]
+    cluster.kill("ferry-proxy", target)
+    try:
+        name = machine.begin_migration()
+        machine.wait_phase(name, "PreparingTarget")
+        shell.environment["MIGRATION"] = name
+        told = shell.part("node-silent", "Check", may_fail=True)
+        assert f"The proxy (ferry-proxy) of {target} does not answer" in told
+        assert told.count("ok    agent ") == 2
+    finally:
+        cluster.complete()
     machine.wait_migration(name)
 
 
@@ -92,6 +112,23 @@ def blocked(cluster, node, port):
         _nft(netns, "delete table inet blocked")
 
 
+@contextlib.contextmanager
+def stopped_launcher(machine):
+    """What a machine runs under does nothing meanwhile; the guest goes on."""
+    [pid] = machine.processes(machine.node, "ferry-launcher")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def port_of(machine, channel):
+    ports = machine.vmi["status"]["migrationState"][
+        "targetDirectMigrationNodePorts"]
+    return next(p for p, c in ports.items() if c == channel)
+
+
 def test_one_blocked_port_of_a_block_migration_is_named(cluster, machine,
                                                         shell):
     target = shell.environment["NODE"]
@@ -100,20 +137,29 @@ def test_one_blocked_port_of_a_block_migration_is_named(cluster, machine,
         with cluster.stopped("ferry-handler", machine.node):
             name = machine.begin_migration()
             machine.wait_phase(name, "TargetReady")
-            ports = machine.vmi["status"]["migrationState"][
-                "targetDirectMigrationNodePorts"]
-            port = next(p for p, c in ports.items() if c == DISKS)
+            port = port_of(machine, DISKS)
             netns = undo.enter_context(blocked(cluster, target, port))
-            shell.environment["MIGRATION"] = name
-            told = shell.part("no-connection", "Check", may_fail=True)
-            assert "Only some ports are reached: channel " \
-                f"{DISKS} (port {port} of {target})" in told
-            assert f"channel {MEMORY}" in told
         machine.wait_migration(name, "Failed")
         assert f"dport {port} drop" in shell.part("port-blocked", "Check",
                                                   netns=netns)
     finding = shell.wait_finding(LOST, "port-blocked", "vmim", name)
     assert "DialTimeout" in finding["message"]
+
+
+def test_doctor_names_the_port_that_is_blocked(cluster, machine, shell):
+    """The source is held before it begins, and its agent is not."""
+    target = shell.environment["NODE"]
+    with stopped_launcher(machine):
+        name = machine.begin_migration()
+        machine.wait_phase(name, "TargetReady")
+        port = port_of(machine, DISKS)
+        shell.environment["MIGRATION"] = name
+        with blocked(cluster, target, port):
+            told = shell.part("no-connection", "Check", may_fail=True)
+    assert "Only some ports are reached: channel " \
+        f"{DISKS} (port {port} of {target})" in told
+    assert f"ok    channel {MEMORY}" in told
+    machine.wait_migration(name)
 
 
 def test_a_missing_migration_network_is_found(cluster, machine, shell):
@@ -126,8 +172,13 @@ def test_a_missing_migration_network_is_found(cluster, machine, shell):
                 ["TargetNodePreparation"], "migration-network-missing",
                 "vmim", name)
             assert "interface 'mig0' is down" in finding["detail"]
-            told = shell.run("ferryctl doctor", may_fail=True)
-            assert f"The migration network is missing on {target}" in told
+            shell.environment["MIGRATION"] = name
+            for told in (shell.run("ferryctl doctor", may_fail=True),
+                         shell.part("no-connection", "Check", may_fail=True)):
+                assert f"The migration network is missing on {target}" in told
+                assert "FAIL  migration network   interface 'mig0' is down" \
+                    in told
+                assert "ok    migration network   mig0, " in told
             assert "mig0" in shell.part("migration-network-missing", "Check",
                                         netns=network.name)
         finally:
