@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/placement.h"
+
 #include <string.h>
 
 #include "api/config.h"
@@ -8,8 +10,6 @@
 #include "base/jsat.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/render/placement.h"
-#include "controller/render/render.h"
 #include "kube/obj.h"
 
 #define LABEL_ARCH "kubernetes.io/arch"
@@ -18,12 +18,12 @@
 #define MODEL_PASSTHROUGH "host-passthrough"
 
 static const char *
-cpu_model(const json_t *vmi, const struct render_env *env)
+cpu_model(const json_t *vmi, const struct kubevirt_config *config)
 {
 	const char *model = js_str_at(vmi, "spec.domain.cpu.model");
 
 	if (*model == '\0')
-		model = env->config->cpu_model;
+		model = config->cpu_model;
 	return *model == '\0' ? MODEL_HOST : model;
 }
 
@@ -44,9 +44,10 @@ overlay(json_t *selector, const json_t *labels)
 }
 
 static void
-require_cpu(json_t *selector, const json_t *vmi, const struct render_env *env)
+require_cpu(json_t *selector, const json_t *vmi,
+	    const struct kubevirt_config *config)
 {
-	const char *model = cpu_model(vmi, env);
+	const char *model = cpu_model(vmi, config);
 	json_t *feature;
 	size_t i;
 
@@ -65,17 +66,18 @@ require_cpu(json_t *selector, const json_t *vmi, const struct render_env *env)
 }
 
 json_t *
-placement_selector(const json_t *vmi, const struct render_env *env)
+placement_selector(const json_t *vmi, const struct kubevirt_config *config,
+		   const json_t *configuration)
 {
 	const char *arch = js_str_at(vmi, "spec.architecture");
 	json_t *selector = json_pack("{s:s}", LABEL_SCHEDULABLE, "true");
 
 	if (*arch != '\0')
 		json_object_set_new(selector, LABEL_ARCH, json_string(arch));
-	overlay(selector, js_obj_at(env->configuration,
+	overlay(selector, js_obj_at(configuration,
 				    "developerConfiguration.nodeSelectors"));
 	overlay(selector, js_obj_at(vmi, "spec.nodeSelector"));
-	require_cpu(selector, vmi, env);
+	require_cpu(selector, vmi, config);
 	return selector;
 }
 
@@ -114,10 +116,10 @@ require_as_before(json_t *selector, const json_t *before)
 }
 
 static int
-require_host_model(json_t *selector, const struct render_migration *migration,
+require_host_model(json_t *selector, const struct placement_source *source,
 		   struct err *err)
 {
-	const json_t *node = migration->source_node;
+	const json_t *node = source->node;
 	const json_t *labels = js_obj_at(node, "metadata.labels");
 	const char *model = label_with(labels, LABEL_HOST_MODEL_PREFIX);
 	const char *key;
@@ -144,47 +146,26 @@ require_host_model(json_t *selector, const struct render_migration *migration,
 }
 
 int
-placement_narrow(const json_t *vmi, const struct render_env *env,
-		 const struct render_migration *migration, json_t *selector,
+placement_narrow(const json_t *vmi, const struct kubevirt_config *config,
+		 const struct placement_source *source, json_t *selector,
 		 struct err *err)
 {
-	const json_t *before =
-		js_obj_at(migration->source_pod, "spec.nodeSelector");
+	const json_t *before = js_obj_at(source->pod, "spec.nodeSelector");
 	const char *vendor;
 
-	if (json_is_object(migration->added_node_selector))
+	if (json_is_object(source->added_selector))
 		json_object_update_missing(
-			selector,
-			(json_t *)(uintptr_t)migration->added_node_selector);
-	if (str_equal(cpu_model(vmi, env), MODEL_HOST)) {
+			selector, (json_t *)(uintptr_t)source->added_selector);
+	if (str_equal(cpu_model(vmi, config), MODEL_HOST)) {
 		if (label_with(before, LABEL_CPU_MIGRATION_PREFIX) != NULL)
 			require_as_before(selector, before);
-		else if (require_host_model(selector, migration, err) == -1)
+		else if (require_host_model(selector, source, err) == -1)
 			return -1;
 	}
-	vendor =
-		label_with(js_obj_at(migration->source_node, "metadata.labels"),
-			   LABEL_CPU_VENDOR_PREFIX);
+	vendor = label_with(js_obj_at(source->node, "metadata.labels"),
+			    LABEL_CPU_VENDOR_PREFIX);
 	if (vendor != NULL &&
 	    label_with(selector, LABEL_CPU_VENDOR_PREFIX) == NULL)
 		require(selector, vendor, "");
 	return 0;
-}
-
-void
-placement_keep_apart(json_t *spec, const char *vmi_uid)
-{
-	static const char required[] =
-		"requiredDuringSchedulingIgnoredDuringExecution";
-	json_t *anti = js_make_obj_at(spec, "affinity.podAntiAffinity");
-	json_t *terms = json_object_get(anti, required);
-
-	if (!json_is_array(terms)) {
-		terms = json_array();
-		json_object_set_new(anti, required, terms);
-	}
-	json_array_append_new(terms, json_pack("{s:{s:{s:s}}, s:s}",
-					       "labelSelector", "matchLabels",
-					       LABEL_CREATED_BY, vmi_uid,
-					       "topologyKey", LABEL_HOSTNAME));
 }

@@ -1,23 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/placement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/config.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/jsat.h"
+#include "base/mem.h"
 #include "base/test.h"
-#include "controller/render/placement.h"
-#include "controller/render/testcase.h"
+#include "meta/yaml.h"
+
+static json_t *
+from_yaml(const char *text)
+{
+	struct err err;
+	json_t *value = yaml_to_json(text, strlen(text), &err);
+
+	if (value == NULL)
+		fail_msg("%s in %s", err.text, text);
+	return value;
+}
+
+static void
+assert_yaml(const json_t *value, const char *yaml)
+{
+	AUTO(js_unref) json_t *wanted = from_yaml(yaml);
+	AUTO(free_ptr) char *wanted_text = yaml_from_json(wanted);
+	AUTO(free_ptr) char *text = yaml_from_json(value);
+
+	assert_string_equal(text, wanted_text);
+}
+
+static struct kubevirt_config *
+config_of(const json_t *kubevirt)
+{
+	struct err err;
+	struct kubevirt_config *config = kubevirt_config_decode(kubevirt, &err);
+
+	if (config == NULL)
+		fail_msg("%s", err.text);
+	return config;
+}
 
 static void
 assert_selector(const char *vmi_text, const char *configuration,
 		const char *wanted)
 {
-	AUTO(js_unref) json_t *vmi = testcase_yaml(vmi_text);
-	AUTO(js_unref) json_t *kubevirt = testcase_yaml(configuration);
-	AUTO(js_unref) json_t *selector = NULL;
-	struct testcase tc;
+	AUTO(js_unref) json_t *vmi = from_yaml(vmi_text);
+	AUTO(js_unref) json_t *kubevirt = from_yaml(configuration);
+	AUTO(kubevirt_config_unref)
+	struct kubevirt_config *config = config_of(kubevirt);
+	AUTO(js_unref)
+	json_t *selector = placement_selector(
+		vmi, config, js_obj_at(kubevirt, "spec.configuration"));
 
-	testcase_open(&tc, kubevirt, NULL);
-	selector = placement_selector(vmi, &tc.env);
-	testcase_assert_yaml(selector, wanted);
-	testcase_close(&tc);
+	assert_yaml(selector, wanted);
 }
 
 #define CLUSTER(configuration) \
@@ -70,22 +109,21 @@ narrow(const char *model, const char *added_text, const char *pod_text,
 	AUTO(js_unref)
 	json_t *vmi = json_pack("{s:{s:{s:{s:s}}}}", "spec", "domain", "cpu",
 				"model", model);
-	AUTO(js_unref) json_t *added = testcase_yaml(added_text);
-	AUTO(js_unref) json_t *pod = testcase_yaml(pod_text);
-	AUTO(js_unref) json_t *node = testcase_yaml(node_text);
-	AUTO(js_unref) json_t *selector = testcase_yaml("{zone: mine}");
-	struct render_migration migration = {
-		.added_node_selector = added,
-		.source_pod = pod,
-		.source_node = json_is_null(node) ? NULL : node,
+	AUTO(js_unref) json_t *added = from_yaml(added_text);
+	AUTO(js_unref) json_t *pod = from_yaml(pod_text);
+	AUTO(js_unref) json_t *node = from_yaml(node_text);
+	AUTO(js_unref) json_t *selector = from_yaml("{zone: mine}");
+	AUTO(kubevirt_config_unref)
+	struct kubevirt_config *config = config_of(NULL);
+	const struct placement_source source = {
+		.added_selector = added,
+		.pod = pod,
+		.node = json_is_null(node) ? NULL : node,
 	};
-	struct testcase tc;
-	int result;
 
-	testcase_open(&tc, NULL, NULL);
-	result = placement_narrow(vmi, &tc.env, &migration, selector, err);
-	testcase_close(&tc);
-	return result == 0 ? TAKE_PTR(selector) : NULL;
+	if (placement_narrow(vmi, config, &source, selector, err) == -1)
+		return NULL;
+	return TAKE_PTR(selector);
 }
 
 static void
@@ -97,7 +135,7 @@ test_a_migration_s_labels_only_narrow(void **state)
 				  "null", &err);
 
 	(void)state;
-	testcase_assert_yaml(selector, "{zone: mine, rack: r1}");
+	assert_yaml(selector, "{zone: mine, rack: r1}");
 }
 
 static void
@@ -113,9 +151,9 @@ test_a_named_model_only_needs_the_vendor(void **state)
 		       &err);
 
 	(void)state;
-	testcase_assert_yaml(selector, "{zone: mine, "
-				       "cpu-vendor.node.kubevirt.io/AMD: "
-				       "'true'}");
+	assert_yaml(selector, "{zone: mine, "
+			      "cpu-vendor.node.kubevirt.io/AMD: "
+			      "'true'}");
 }
 
 static void
@@ -130,9 +168,9 @@ test_a_vendor_that_is_asked_for_stays_the_only_one(void **state)
 		&err);
 
 	(void)state;
-	testcase_assert_yaml(selector, "{zone: mine, "
-				       "cpu-vendor.node.kubevirt.io/Intel: "
-				       "'true'}");
+	assert_yaml(selector, "{zone: mine, "
+			      "cpu-vendor.node.kubevirt.io/Intel: "
+			      "'true'}");
 }
 
 static void
@@ -149,10 +187,9 @@ test_a_guest_that_has_moved_keeps_the_cpu_it_started_with(void **state)
 		       "null", &err);
 
 	(void)state;
-	testcase_assert_yaml(selector,
-			     "{zone: mine, "
-			     "cpu-model-migration.node.kubevirt.io/A: 'true', "
-			     "cpu-feature.node.kubevirt.io/f: 'true'}");
+	assert_yaml(selector, "{zone: mine, "
+			      "cpu-model-migration.node.kubevirt.io/A: 'true', "
+			      "cpu-feature.node.kubevirt.io/f: 'true'}");
 }
 
 static void
@@ -166,25 +203,6 @@ test_an_unknown_host_model_is_an_error(void **state)
 	assert_null(
 		narrow("host-model", "{}", "{}", "metadata: {name: n}", &err));
 	assert_int_equal(err.kind, ERR_CONFLICT);
-}
-
-static void
-test_a_target_keeps_apart_besides_what_the_machine_says(void **state)
-{
-	AUTO(js_unref)
-	json_t *spec = testcase_yaml(
-		"affinity: {podAntiAffinity: "
-		"{requiredDuringSchedulingIgnoredDuringExecution: "
-		"[{topologyKey: zone}]}}");
-
-	(void)state;
-	placement_keep_apart(spec, "u1");
-	testcase_assert_yaml(
-		spec, "affinity: {podAntiAffinity: "
-		      "{requiredDuringSchedulingIgnoredDuringExecution: "
-		      "[{topologyKey: zone}, {topologyKey: "
-		      "kubernetes.io/hostname, labelSelector: {matchLabels: "
-		      "{kubevirt.io/created-by: u1}}}]}}");
 }
 
 int
@@ -203,8 +221,6 @@ main(void)
 		cmocka_unit_test(
 			test_a_guest_that_has_moved_keeps_the_cpu_it_started_with),
 		cmocka_unit_test(test_an_unknown_host_model_is_an_error),
-		cmocka_unit_test(
-			test_a_target_keeps_apart_besides_what_the_machine_says),
 	};
 
 	return cmocka_run_group_tests_name("placement", tests, NULL, NULL);

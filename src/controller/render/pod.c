@@ -6,6 +6,7 @@
 #include "api/config.h"
 #include "api/kinds.h"
 #include "api/names.h"
+#include "api/placement.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -13,7 +14,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/render/networks.h"
-#include "controller/render/placement.h"
 #include "controller/render/pod.h"
 #include "controller/render/render.h"
 #include "controller/render/resources.h"
@@ -273,9 +273,10 @@ spec_of(const json_t *vmi, const struct render_env *env,
 		pod_security(env, is_nonroot(vmi, env)),
 		"terminationGracePeriodSeconds",
 		(json_int_t)grace_seconds(vmi) + 2 * GRACE_PAD_S,
-		"nodeSelector", placement_selector(vmi, env), "containers",
-		compute_of(vmi, env, volumes, resources), "volumes",
-		volumes->volumes, "enableServiceLinks", false,
+		"nodeSelector",
+		placement_selector(vmi, env->config, env->configuration),
+		"containers", compute_of(vmi, env, volumes, resources),
+		"volumes", volumes->volumes, "enableServiceLinks", false,
 		"automountServiceAccountToken", false);
 
 	copy_members(spec, js_obj_at(vmi, "spec"));

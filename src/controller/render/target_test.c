@@ -192,6 +192,40 @@ test_an_instance_without_identity_gets_no_pod(void **state)
 	assert_int_equal(err.kind, ERR_INVALID);
 }
 
+static void
+test_a_target_keeps_apart_besides_what_the_machine_says(void **state)
+{
+	AUTO(js_unref)
+	json_t *vmi = testcase_yaml(
+		"{metadata: {name: vm1, namespace: ns, uid: u1}, spec: "
+		"{affinity: {podAntiAffinity: "
+		"{requiredDuringSchedulingIgnoredDuringExecution: "
+		"[{topologyKey: zone}]}}, domain: {cpu: {model: Penryn}, "
+		"memory: {guest: 1Gi}}}, status: {selinuxContext: none}}");
+	AUTO(js_unref) json_t *pod = json_object();
+	AUTO(js_unref) json_t *target = NULL;
+	const struct render_migration migration = {
+		.uid = "m1",
+		.name = "migration",
+		.source_pod = pod,
+	};
+	struct testcase tc;
+	struct err err;
+
+	(void)state;
+	testcase_open(&tc, NULL, NULL);
+	target = render_target_pod(vmi, &tc.env, &migration, &err);
+	testcase_close(&tc);
+	assert_non_null(target);
+	testcase_assert_yaml(
+		js_at(target, "spec.affinity"),
+		"podAntiAffinity: "
+		"{requiredDuringSchedulingIgnoredDuringExecution: "
+		"[{topologyKey: zone}, {topologyKey: kubernetes.io/hostname, "
+		"labelSelector: {matchLabels: {kubevirt.io/created-by: "
+		"u1}}}]}");
+}
+
 int
 main(void)
 {
@@ -205,6 +239,8 @@ main(void)
 			test_launchers_wait_between_240_and_359_seconds),
 		cmocka_unit_test(test_the_pod_outlives_the_grace_of_its_guest),
 		cmocka_unit_test(test_an_instance_without_identity_gets_no_pod),
+		cmocka_unit_test(
+			test_a_target_keeps_apart_besides_what_the_machine_says),
 	};
 
 	return cmocka_run_group_tests_name("target", tests, NULL, NULL);
