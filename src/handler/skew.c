@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/release.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/js.h"
@@ -35,29 +36,6 @@ skew_text(const struct launch_versions *versions)
 	return js_text_sorted(object, NULL);
 }
 
-/* What QEMU's promise is about: the first two numbers. 0: not known. */
-static uint64_t
-release_of(const char *version)
-{
-	char *rest;
-	unsigned long major = strtoul(version, &rest, 10), minor;
-
-	if (rest == version || *rest != '.')
-		return 0;
-	minor = strtoul(rest + 1, NULL, 10);
-	return major > UINT16_MAX || minor > UINT16_MAX
-		       ? 0
-		       : ((uint64_t)major << 32) | minor;
-}
-
-static bool
-is_older_qemu(const char *target, const char *source)
-{
-	uint64_t here = release_of(target), there = release_of(source);
-
-	return here != 0 && there != 0 && here < there;
-}
-
 bool
 skew_found(const struct skew_side *source, const struct skew_side *target,
 	   char *why, size_t size)
@@ -74,7 +52,7 @@ skew_found(const struct skew_side *source, const struct skew_side *target,
 			       source->node, target->node, err.text);
 		return true;
 	}
-	if (!is_older_qemu(to->qemu, from->qemu))
+	if (!release_is_older(to->qemu, from->qemu))
 		return false;
 	(void)snprintf(why, size,
 		       "the machine runs with QEMU %s (%s %s) on node '%s', "

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "api/backoff.h"
 #include "api/names.h"
 #include "base/test.h"
-#include "controller/migration/backoff.h"
 #include "controller/migration/gc.h"
 #include "controller/migration/ladder.h"
 #include "controller/migration/rank.h"
@@ -231,6 +231,12 @@ test_back_off_shows_the_next_try_and_why_there_is_one(void **state)
 	assert_non_null(decision_action(&d, ACTION_CREATE_TARGET));
 }
 
+static int64_t
+held_until_us(void)
+{
+	return backoff_of(t.f.vmim, t.f.others, t.f.other_count).until_us;
+}
+
 static void
 test_back_off_doubles_until_a_success(void **state)
 {
@@ -240,14 +246,17 @@ test_back_off_doubles_until_a_success(void **state)
 	testfacts_other(&t, -40, MIGRATION_FAILED, -5)->evacuation = true;
 	testfacts_other(&t, -60, MIGRATION_FAILED, -50)->evacuation = true;
 	testfacts_other(&t, -70, MIGRATION_FAILED, -65); /* a person's */
-	assert_int_equal(backoff_of(&t.f).until_us, t.f.now_us + 35 * SECOND);
+	assert_int_equal(held_until_us(), t.f.now_us + 35 * SECOND);
 	testfacts_other(&t, -80, MIGRATION_SUCCEEDED, -79)->evacuation = true;
 	testfacts_other(&t, -90, MIGRATION_FAILED, -89)->evacuation = true;
-	assert_int_equal(backoff_of(&t.f).until_us, t.f.now_us + 35 * SECOND);
+	assert_int_equal(held_until_us(), t.f.now_us + 35 * SECOND);
+	/* The next one, which nobody has made yet. */
+	assert_int_equal(backoff_of(NULL, t.f.others, t.f.other_count).until_us,
+			 t.f.now_us + 35 * SECOND);
 	t.vmim.ignores_backoff = true;
-	assert_int_equal(backoff_of(&t.f).until_us, 0);
+	assert_int_equal(held_until_us(), 0);
 	t.vmim.ignores_backoff = t.vmim.workload_update = false;
-	assert_int_equal(backoff_of(&t.f).until_us, 0);
+	assert_int_equal(held_until_us(), 0);
 }
 
 static void

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/backoff.h"
 #include "api/names.h"
 #include "base/array.h"
-#include "controller/migration/backoff.h"
 #include "controller/migration/gc.h"
 #include "controller/migration/rank.h"
 #include "meta/time.h"
@@ -25,17 +25,23 @@ retry(const struct facts *f, struct decision *d)
 	decision_again(d, f->now_us + rank_retry_us(f));
 }
 
+static struct backoff
+backoff(const struct facts *f)
+{
+	return backoff_of(f->vmim, f->others, f->other_count);
+}
+
 static bool
 in_backoff(const struct facts *f)
 {
-	return backoff_of(f).until_us > f->now_us;
+	return backoff(f).until_us > f->now_us;
 }
 
 /* Which try it is, when it is, and why there is another one. */
 static void
 say_backoff(const struct facts *f, struct decision *d, const char *reason)
 {
-	struct backoff b = backoff_of(f);
+	struct backoff b = backoff(f);
 	const struct cond *why = conds_find(&b.last->conds, COND_FAILURE);
 	char message[DECISION_TEXT_SIZE], when[TIME_TEXT_SIZE];
 

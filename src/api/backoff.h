@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CONTROLLER_MIGRATION_BACKOFF_H
-#define CONTROLLER_MIGRATION_BACKOFF_H
+#ifndef API_BACKOFF_H
+#define API_BACKOFF_H
 
 /*
  * backoff - migrations that nobody asked for wait longer after each failure.
@@ -8,11 +8,13 @@
  * Those made for an evacuation or an update: BACKOFF_FIRST_S after one failure
  * of such a migration of the same machine, twice that after two in a row, and
  * so on, from the end of the last one. A success ends the row.
+ *
+ * Threading: as objmeta.h.
  */
 
+#include <stddef.h>
 #include <stdint.h>
 
-struct facts;
 struct vmim;
 
 #define BACKOFF_FIRST_S 20
@@ -25,6 +27,9 @@ struct backoff {
 	const struct vmim *last; /* the newest of these; NULL: none */
 };
 
-struct backoff backoff_of(const struct facts *facts);
+/* Of a migration, among the others of its machine. NULL: of one that the system
+ * would make now. */
+struct backoff backoff_of(const struct vmim *vmim,
+			  const struct vmim *const *others, size_t count);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/migration/backoff.h"
+#include "api/backoff.h"
 
 #include <string.h>
 
-#include "controller/migration/facts.h"
+#include "api/vmim.h"
 #include "meta/time.h"
 
 /* Times are in seconds. Of two within one that has not ended is the newer:
@@ -25,37 +25,53 @@ counts(const struct vmim *vmim)
 	       !objmeta_is_deleting(&vmim->meta);
 }
 
-/* The newest that counts and is older than below; NULL: none. */
+/* The newest that counts and is older than below, or of all for NULL; NULL:
+ * none. */
 static const struct vmim *
-next_older(const struct facts *facts, const struct vmim *below)
+next_older(const struct vmim *const *others, size_t count,
+	   const struct vmim *below)
 {
 	const struct vmim *best = NULL;
 
-	for (size_t i = 0; i < facts->other_count; i++) {
-		const struct vmim *other = facts->others[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct vmim *other = others[i];
 
-		if (counts(other) && is_newer(below, other) &&
+		if (counts(other) &&
+		    (below == NULL || is_newer(below, other)) &&
 		    (best == NULL || is_newer(other, best)))
 			best = other;
 	}
 	return best;
 }
 
-struct backoff
-backoff_of(const struct facts *facts)
+/* One that is not made by the system, or is followed by another, is not held
+ * back. */
+static bool
+is_held(const struct vmim *vmim, const struct vmim *const *others, size_t count)
 {
-	const struct vmim *at = facts->vmim;
+	if (vmim == NULL)
+		return true;
+	if (!vmim_is_automatic(vmim) || vmim->ignores_backoff)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (is_newer(others[i], vmim))
+			return false;
+	}
+	return true;
+}
+
+struct backoff
+backoff_of(const struct vmim *vmim, const struct vmim *const *others,
+	   size_t count)
+{
+	const struct vmim *at = vmim;
 	int64_t pause_us = BACKOFF_FIRST_S * TIME_US_PER_SECOND;
 	struct backoff b = { 0 };
 
-	if (!vmim_is_automatic(at) || at->ignores_backoff)
+	if (!is_held(vmim, others, count))
 		return b;
-	for (size_t i = 0; i < facts->other_count; i++) {
-		if (is_newer(facts->others[i], at))
-			return b;
-	}
 	while (b.failures <= BACKOFF_DOUBLINGS_MAX &&
-	       (at = next_older(facts, at)) != NULL &&
+	       (at = next_older(others, count, at)) != NULL &&
 	       at->phase == MIGRATION_FAILED) {
 		if (b.failures == 0)
 			b.last = at;
