@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/config.h"
 #include "api/kinds.h"
 #include "api/names.h"
 #include "api/pathprobe.h"
@@ -19,16 +20,19 @@
 #include "base/str.h"
 #include "ctl/checks.h"
 #include "ctl/command.h"
+#include "ctl/nodefit.h"
 #include "ctl/outlook.h"
 #include "ctl/pathask.h"
+#include "ctl/podneeds.h"
 #include "ctl/preflight.h"
 #include "ctl/verb.h"
 #include "kube/obj.h"
 #include "meta/time.h"
 
 #define REQUEST_MS 10000U
-#define STATUS_NO 3    /* it would not move */
-#define MEASURED_MAX 4 /* nodes; each takes some seconds */
+#define STATUS_NO 3      /* it would not move */
+#define STATUS_UNKNOWN 4 /* what decides it may not be read */
+#define MEASURED_MAX 4   /* nodes; each takes some seconds */
 
 struct preflight {
 	struct verb verb;
@@ -36,9 +40,11 @@ struct preflight {
 	const char *node;
 	const char *output;
 	bool no_measure;
-	json_t *vmi, *pod, *vmims, *nodes, *pods, *quotas, *claims, *nets;
+	json_t *vmi, *own, *vmims, *nodes, *pods, *quotas, *claims, *nets;
 	json_t *kubevirts, *policies, *namespace, *others, *machines;
+	struct kubevirt_config *config;
 	char *refusal;
+	struct preflight_facts facts; /* all of the above */
 	json_t *checks;
 	json_t *outlooks; /* by node */
 };
@@ -107,29 +113,33 @@ gather_lists(struct preflight *p, struct err *err)
 	return list(p, &quotas, &p->quotas, err);
 }
 
-/* The pod on the machine's node. */
 static int
-find_pod(struct preflight *p, struct err *err)
+list_own_pods(struct preflight *p, struct err *err)
 {
 	AUTO(free_ptr)
 	char *selector = xasprintf(LABEL_CREATED_BY "==%s", obj_uid(p->vmi));
 	struct kube_request request = { .resource = &kube_pods,
 					.ns = p->verb.ns,
 					.label_selector = selector };
-	AUTO(js_unref) json_t *pods = NULL;
-	json_t *pod;
+
+	return list(p, &request, &p->own, err);
+}
+
+/* The one on the machine's node. */
+static const json_t *
+find_pod(const struct preflight *p)
+{
+	const json_t *pod;
 	size_t i;
 
-	if (list(p, &request, &pods, err) == -1)
-		return -1;
-	json_array_foreach(pods, i, pod)
+	json_array_foreach(p->own, i, pod)
 	{
 		if (str_equal(js_str_at(pod, "spec.nodeName"),
 			      js_str_at(p->vmi, "status.nodeName")) &&
-		    p->pod == NULL)
-			p->pod = json_incref(pod);
+		    podneeds_is_live(pod))
+			return pod;
 	}
-	return 0;
+	return NULL;
 }
 
 static int
@@ -151,10 +161,12 @@ gather_claims(struct preflight *p, struct err *err)
 			continue;
 		if (get(p, &kube_persistentvolumeclaims, p->verb.ns, name,
 			&claim, err) == -1 &&
-		    err->kind != ERR_NOT_FOUND)
+		    err->kind != ERR_NOT_FOUND && err->kind != ERR_DENIED)
 			return -1;
 		json_object_set_new(p->claims, name,
-				    claim == NULL ? json_null() : claim);
+				    claim != NULL             ? claim
+				    : err->kind == ERR_DENIED ? json_false()
+							      : json_null());
 	}
 	return 0;
 }
@@ -231,20 +243,50 @@ gather(struct preflight *p, struct err *err)
 			return -1;
 		return 0; /* stopped: that is what will be said */
 	}
-	if (gather_lists(p, err) == -1 || find_pod(p, err) == -1 ||
+	if (gather_lists(p, err) == -1 || list_own_pods(p, err) == -1 ||
 	    gather_claims(p, err) == -1 || gather_networks(p, err) == -1)
 		return -1;
 	if (get(p, &kube_namespaces, NULL, p->verb.ns, &p->namespace, err) ==
 		    -1 &&
 	    err->kind != ERR_DENIED)
 		return -1;
-	if (p->node != NULL && p->nodes != NULL) {
-		AUTO(js_unref) json_t *node = NULL;
-
-		if (get(p, &kube_nodes, NULL, p->node, &node, err) == -1)
-			return -1;
-	}
+	if (p->node != NULL && p->nodes != NULL &&
+	    nodefit_find(p->nodes, p->node) == NULL)
+		return err_set(err, ERR_NOT_FOUND, "nodes \"%s\" not found",
+			       p->node);
 	return ask_admission(p, err);
+}
+
+static int
+know(struct preflight *p, struct err *err)
+{
+	const json_t *kubevirt = json_array_get(p->kubevirts, 0);
+
+	p->config = kubevirt_config_decode(kubevirt, err);
+	if (p->config == NULL)
+		return -1;
+	p->facts = (struct preflight_facts){
+		.vmi = p->vmi,
+		.own = p->own,
+		.pod = find_pod(p),
+		.vmims = p->vmims,
+		.others = p->others,
+		.machines = p->machines,
+		.nodes = p->nodes,
+		.pods = p->pods,
+		.quotas = p->quotas,
+		.claims = p->claims,
+		.nets = p->nets,
+		.config = p->config,
+		.configuration = js_obj_at(kubevirt, "spec.configuration"),
+		.config_known = p->kubevirts != NULL,
+		.policies_known = p->kubevirts != NULL && p->policies != NULL &&
+				  p->namespace != NULL,
+		.refusal = p->refusal,
+		.only = p->node,
+		.now_us = time_now_us(),
+	};
+	return 0;
 }
 
 /* Of those that fit, and of no more than a person waits for. */
@@ -270,34 +312,32 @@ measure_node(struct preflight *p, const struct outlook_facts *facts,
 	return 0;
 }
 
-static int
+static void
 measure_nodes(struct preflight *p, const struct outlook_facts *facts,
-	      const struct migration_config *config, struct err *err)
+	      const struct migration_config *config)
 {
 	const json_t *node;
-	size_t i;
+	size_t i, measured = 0;
 
 	json_array_foreach(p->nodes, i, node)
 	{
 		const char *name = obj_name(node);
+		struct err err;
 
-		if ((p->node != NULL && !str_equal(name, p->node)) ||
-		    str_equal(name, js_str_at(p->vmi, "status.nodeName")) ||
+		if (!nodefit_is_asked(&p->facts, node) ||
 		    checks_count(p->checks, name, CHECK_FAIL) > 0)
 			continue;
-		if (json_object_size(p->outlooks) == MEASURED_MAX) {
+		if (measured == MEASURED_MAX) {
 			checks_add(p->checks, name, CHECK_UNKNOWN, "path",
 				   "not measured: %d others were; see --node",
 				   MEASURED_MAX);
 			continue;
 		}
-		if (measure_node(p, facts, config, name, err) == 0)
-			continue;
-		checks_add(p->checks, name, CHECK_UNKNOWN, "path",
-			   "cannot be measured: %s", err->text);
-		return 0;
+		measured++;
+		if (measure_node(p, facts, config, name, &err) == -1)
+			checks_add(p->checks, name, CHECK_UNKNOWN, "path",
+				   "cannot be measured: %s", err.text);
 	}
-	return 0;
 }
 
 static int
@@ -309,91 +349,86 @@ look_ahead(struct preflight *p, struct err *err)
 		.policies = p->policies,
 		.ns = p->namespace,
 		.claims = p->claims,
+		.machines = p->machines,
 	};
 	AUTO(free_ptr) char *policy = NULL;
 	struct migration_config config;
-	int result = 0;
 
 	if (outlook_settings(&facts, &config, &policy, err) == -1)
 		return -1;
-	preflight_settings(&config, policy, p->checks);
-	preflight_limits(&config, p->others, p->machines,
-			 js_str_at(p->vmi, "status.nodeName"), p->checks);
-	if (!p->no_measure &&
+	preflight_settings(&p->facts, &config, policy, p->checks);
+	preflight_limits(&p->facts, &config, p->checks);
+	if (!p->no_measure && p->facts.pod != NULL &&
 	    checks_count(p->checks, PREFLIGHT_MACHINE, CHECK_FAIL) == 0)
-		result = measure_nodes(p, &facts, &config, err);
+		measure_nodes(p, &facts, &config);
 	migration_config_done(&config);
-	return result;
-}
-
-static int
-judge(struct preflight *p, size_t *ret_fit, struct err *err)
-{
-	const struct preflight_facts facts = {
-		.vmi = p->vmi,
-		.pod = p->pod,
-		.vmims = p->vmims,
-		.nodes = p->nodes,
-		.pods = p->pods,
-		.quotas = p->quotas,
-		.claims = p->claims,
-		.nets = p->nets,
-		.refusal = p->refusal,
-		.only = p->node,
-	};
-	const json_t *node;
-	size_t i;
-
-	*ret_fit = 0;
-	preflight_machine(&facts, p->checks);
-	if (p->pod == NULL)
-		return 0;
-	(void)preflight_nodes(&facts, p->checks);
-	if (look_ahead(p, err) == -1)
-		return -1;
-	json_array_foreach(p->nodes, i, node)
-	{
-		const char *name = obj_name(node);
-
-		if ((p->node == NULL || str_equal(name, p->node)) &&
-		    !str_equal(name, js_str_at(p->vmi, "status.nodeName")) &&
-		    checks_count(p->checks, name, CHECK_FAIL) == 0)
-			*ret_fit += 1;
-	}
 	return 0;
 }
 
+/* What is measured and waited for does not make it unsure: that comes after. */
 static int
-print_result(struct preflight *p, size_t fit)
+judge(struct preflight *p, bool *ret_unsure, struct err *err)
 {
-	bool moves =
-		checks_count(p->checks, PREFLIGHT_MACHINE, CHECK_FAIL) == 0 &&
-		fit > 0;
+	*ret_unsure = false;
+	if (p->vmi == NULL) {
+		preflight_stopped(p->checks);
+		return 0;
+	}
+	if (know(p, err) == -1)
+		return -1;
+	preflight_machine(&p->facts, p->checks);
+	nodefit_judge(&p->facts, p->checks);
+	*ret_unsure = checks_count(p->checks, NULL, CHECK_UNKNOWN) > 0;
+	return look_ahead(p, err);
+}
+
+static int
+print_result(struct preflight *p, bool unsure)
+{
+	static const struct {
+		int status;
+		const char *name, *text, *nodes;
+	} verdicts[] = {
+		[PREFLIGHT_YES] = { 0, "Moves", "would move",
+				    "nodes that fit" },
+		[PREFLIGHT_NO] = { STATUS_NO, "DoesNotMove",
+				   "would not move now", "nodes that fit" },
+		[PREFLIGHT_UNKNOWN] = { STATUS_UNKNOWN, "Unknown",
+					"nobody can tell without the rights "
+					"to look at what is marked with ?",
+					"nodes that may fit" },
+	};
+	size_t fit = nodefit_count(&p->facts, p->checks);
+	enum preflight_verdict verdict =
+		preflight_verdict(p->checks, fit, unsure);
 	AUTO(js_unref) json_t *sorted = checks_grouped(p->checks);
 	AUTO(free_ptr) char *text = NULL;
 
 	if (p->output != NULL) {
 		AUTO(js_unref)
 		json_t *all =
-			json_pack("{s:s, s:s, s:b, s:I, s:O, s:O}", "namespace",
-				  p->verb.ns, "machine", p->vm, "moves",
-				  (int)moves, "nodesThatFit", (json_int_t)fit,
-				  "checks", sorted, "measured", p->outlooks);
+			json_pack("{s:s, s:s, s:s, s:b, s:I, s:O, s:O}",
+				  "namespace", p->verb.ns, "machine", p->vm,
+				  "verdict", verdicts[verdict].name, "moves",
+				  (int)(verdict == PREFLIGHT_YES),
+				  "nodesThatFit", (json_int_t)fit, "checks",
+				  sorted, "measured", p->outlooks);
 
 		text = json_dumps(all, JSON_INDENT(2));
 		(void)printf("%s\n", text);
 	} else {
 		text = checks_text(sorted);
-		(void)printf("%s\n%s: %s; nodes that fit: %zu\n", text, p->vm,
-			     moves ? "would move" : "would not move now", fit);
+		(void)printf("%s\n%s: %s; %s: %zu\n", text, p->vm,
+			     verdicts[verdict].text, verdicts[verdict].nodes,
+			     fit);
 	}
-	return moves ? 0 : STATUS_NO;
+	return verdicts[verdict].status;
 }
 
 static void
 preflight_done(struct preflight *p)
 {
-	json_t *const all[] = { p->vmi,      p->pod,    p->vmims,
+	json_t *const all[] = { p->vmi,      p->own,    p->vmims,
 				p->nodes,    p->pods,   p->quotas,
 				p->claims,   p->nets,   p->kubevirts,
 				p->policies, p->others, p->namespace,
@@ -401,6 +436,7 @@ preflight_done(struct preflight *p)
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		json_decref(all[i]);
+	kubevirt_config_free(p->config);
 	free(p->refusal);
 	verb_done(&p->verb);
 }
@@ -429,7 +465,7 @@ command_preflight(int argc, char **argv)
 		.args_min = 1,
 		.args_max = 1,
 	};
-	size_t fit = 0;
+	bool unsure;
 	int first, status;
 	struct err err;
 
@@ -442,10 +478,10 @@ command_preflight(int argc, char **argv)
 		status = err_set(&err, ERR_INVALID,
 				 "--output: '%s' is not json", p.output);
 	else if (verb_open(&p.verb, &err) == -1 || gather(&p, &err) == -1 ||
-		 judge(&p, &fit, &err) == -1)
+		 judge(&p, &unsure, &err) == -1)
 		status = -1;
 	else
-		status = print_result(&p, fit);
+		status = print_result(&p, unsure);
 	if (status == -1)
 		status = command_error(&err, err.kind == ERR_INVALID
 						     ? COMMAND_USAGE

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/names.h"
 #include "api/policy.h"
 #include "api/predict.h"
+#include "api/release.h"
 #include "api/storage.h"
 #include "api/vmi.h"
 #include "base/array.h"
@@ -17,6 +19,7 @@
 #include "base/str.h"
 #include "ctl/checks.h"
 #include "ctl/human.h"
+#include "kube/obj.h"
 #include "meta/time.h"
 
 #define US_PER_MS 1000.0
@@ -198,6 +201,56 @@ judge_versions(const json_t *status, const char *node, json_t *checks)
 			   same ? "" : ", and others on the way");
 }
 
+/* What a launcher of today has on the node, as far as a machine there tells; a
+ * new reference, NULL: not known. */
+static json_t *
+launcher_on(const struct outlook_facts *facts, const char *node)
+{
+	const json_t *vmi;
+	size_t i;
+
+	json_array_foreach(facts->machines, i, vmi)
+	{
+		const char *text =
+			obj_annotation(vmi, ANNOTATION_LAUNCHER_VERSIONS);
+		struct err ignored;
+
+		if (str_equal(js_str_at(vmi, "status.nodeName"), node) &&
+		    obj_label(vmi, LABEL_OUTDATED_IMAGE) == NULL &&
+		    text != NULL)
+			return js_parse(text, strlen(text), &ignored);
+	}
+	return NULL;
+}
+
+/* The target's is known when its pod is there; others of the node tell what it
+ * will be. */
+static void
+judge_launcher(const struct outlook_facts *facts, const json_t *status,
+	       const char *node, json_t *checks)
+{
+	const json_t *here = js_obj_at(status, "source.launcher");
+	AUTO(js_unref) json_t *there = launcher_on(facts, node);
+	const char *qemu = js_str_at(here, "qemu");
+	const char *theirs = js_str_at(there, "qemu");
+	bool outdated = obj_label(facts->vmi, LABEL_OUTDATED_IMAGE) != NULL;
+
+	if (here == NULL)
+		return;
+	if (release_is_older(theirs, qemu)) {
+		checks_add(checks, node, CHECK_FAIL, "launcher",
+			   "QEMU %s is older than %s, which the machine runs "
+			   "with: update the node",
+			   theirs, qemu);
+		return;
+	}
+	checks_add(checks, node, outdated ? CHECK_NOTE : CHECK_OK, "launcher",
+		   "%s with libvirt %s and QEMU %s%s%s%s",
+		   js_str_at(here, "version"), js_str_at(here, "libvirt"), qemu,
+		   theirs[0] == '\0' ? "" : ", there QEMU ", theirs,
+		   outdated ? ": outdated, it gets a newer one" : "");
+}
+
 static void
 judge_path(const json_t *path, const char *node, json_t *checks)
 {
@@ -253,6 +306,7 @@ outlook_judge(const struct outlook_facts *facts,
 	judge_proxy(js_obj_at(status, "source"), node, from, now_us, checks);
 	judge_proxy(js_obj_at(status, "target"), node, node, now_us, checks);
 	judge_versions(status, node, checks);
+	judge_launcher(facts, status, node, checks);
 	judge_path(path, node, checks);
 	judge_guest(guest, node, checks);
 	return json_pack("{s:O*, s:O*, s:o}", "path", path, "guest", guest,

@@ -24,6 +24,7 @@ struct outlook_facts {
 	const json_t *policies; /* array */
 	const json_t *ns;       /* the machine's namespace, the object */
 	const json_t *claims;   /* object: name to claim */
+	const json_t *machines; /* array: all of them */
 };
 
 /* The settings that a migration of the machine would have; the caller frees

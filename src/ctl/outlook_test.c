@@ -154,6 +154,64 @@ test_a_node_that_is_busy_is_not_refused_for_it(void **state)
 			    "Unknown");
 }
 
+#define LAUNCHER \
+	"'launcher': {'version': '1', 'libvirt': '9.0.0', 'qemu': '7.2.22'}"
+#define MACHINE(labels, qemu)                                                  \
+	"[{'metadata': {'name': 'x', 'labels': {" labels "}, "                 \
+	"'annotations': {'ferry.io/launcher-versions': '{\\'qemu\\': \\'" qemu \
+	"\\'}'}}, 'status': {'nodeName': 'b'}}]"
+
+static void
+test_a_launcher_that_cannot_take_the_guest_is_foreseen(void **state)
+{
+	static const struct {
+		const char *vmi, *machines, *line;
+	} cases[] = {
+		{ VMI, "[]",
+		  "ok    launcher            1 with libvirt 9.0.0 and QEMU "
+		  "7.2.22\n" },
+		{ VMI, MACHINE("", "8.1.0"),
+		  "ok    launcher            1 with libvirt 9.0.0 and QEMU "
+		  "7.2.22, there QEMU 8.1.0\n" },
+		{ VMI, MACHINE("", "7.0.0"),
+		  "FAIL  launcher            QEMU 7.0.0 is older than "
+		  "7.2.22" },
+		/* That one has an old launcher, and tells nothing. */
+		{ VMI,
+		  MACHINE("'kubevirt.io/outdatedLauncherImage': ''", "7.0.0"),
+		  "ok    launcher            1 with libvirt 9.0.0 and QEMU "
+		  "7.2.22\n" },
+		{ "{'metadata': {'labels': {'kubevirt.io/outdatedLauncherImage'"
+		  ": ''}}, 'status': {'nodeName': 'a'}}",
+		  "[]",
+		  "note  launcher            1 with libvirt 9.0.0 and QEMU "
+		  "7.2.22: outdated, it gets a newer one\n" },
+	};
+	AUTO(js_unref)
+	json_t *status = parse(
+		"{'source': {" PROXY(FOREVER) ", " LAUNCHER "}, 'target': "
+					      "{" PROXY(FOREVER) "}}");
+	struct migration_config config;
+
+	(void)state;
+	migration_config_init(&config);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		AUTO(js_unref) json_t *vmi = parse(cases[i].vmi);
+		AUTO(js_unref) json_t *machines = parse(cases[i].machines);
+		AUTO(js_unref) json_t *checks = json_array();
+		const struct outlook_facts facts = { .vmi = vmi,
+						     .machines = machines };
+		AUTO(js_unref)
+		json_t *outlook = outlook_judge(&facts, &config, "b", status,
+						time_now_us(), checks);
+		AUTO(free_ptr) char *text = checks_text(checks);
+
+		if (outlook == NULL || strstr(text, cases[i].line) == NULL)
+			fail_msg("'%s' not in:\n%s", cases[i].line, text);
+	}
+	migration_config_done(&config);
+}
+
 static void
 test_the_policy_of_the_machine_counts(void **state)
 {
@@ -185,6 +243,8 @@ main(void)
 		cmocka_unit_test(test_each_trouble_fails_the_node),
 		cmocka_unit_test(
 			test_a_node_that_is_busy_is_not_refused_for_it),
+		cmocka_unit_test(
+			test_a_launcher_that_cannot_take_the_guest_is_foreseen),
 		cmocka_unit_test(test_the_policy_of_the_machine_counts),
 	};
 

@@ -3,27 +3,62 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/jsat.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "kube/obj.h"
 #include "meta/selector.h"
 #include "meta/status.h"
 
-static struct quantity
-one(const json_t *container, const char *which, const char *resource)
+struct quantity
+podneeds_amount(const json_t *list, const char *resource)
 {
-	const json_t *list =
-		js_obj_at(js_obj_at(container, "resources"), which);
 	const char *text = json_string_value(json_object_get(list, resource));
 	struct quantity q = QUANTITY_ZERO;
 	struct err ignored;
 
-	if (text != NULL && quantity_parse(text, &q, &ignored) == -1)
+	if (text == NULL || quantity_parse(text, &q, &ignored) == -1)
 		q = QUANTITY_ZERO;
 	return q;
+}
+
+static struct quantity
+one(const json_t *container, const char *which, const char *resource)
+{
+	return podneeds_amount(
+		js_obj_at(js_obj_at(container, "resources"), which), resource);
+}
+
+json_t *
+podneeds_resources(const json_t *pod)
+{
+	static const char *const lists[] = { "spec.containers",
+					     "spec.initContainers" };
+	json_t *names = json_object();
+	const json_t *container;
+	size_t i;
+
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+		json_array_foreach(js_arr_at(pod, lists[k]), i, container)
+		{
+			json_t *requests =
+				js_obj_at(container, "resources.requests");
+
+			if (requests != NULL)
+				json_object_update(names, requests);
+		}
+	}
+	return names;
+}
+
+bool
+podneeds_is_live(const json_t *pod)
+{
+	const char *phase = js_str_at(pod, "status.phase");
+
+	return !str_equal(phase, "Succeeded") && !str_equal(phase, "Failed");
 }
 
 struct quantity
@@ -95,9 +130,10 @@ term_matches(const json_t *term, const json_t *labels)
 	return sel != NULL && selector_matches(sel, labels);
 }
 
-static bool
-affinity_matches(const json_t *pod, const json_t *labels)
+bool
+podneeds_is_affine(const json_t *pod, const json_t *node)
 {
+	const json_t *labels = js_obj_at(node, "metadata.labels");
 	const json_t *terms =
 		js_arr_at(pod, "spec.affinity.nodeAffinity."
 			       "requiredDuringSchedulingIgnoredDuringExecution."
@@ -113,28 +149,4 @@ affinity_matches(const json_t *pod, const json_t *labels)
 			return true;
 	}
 	return false;
-}
-
-bool
-podneeds_selects(const json_t *pod, const json_t *node, char **ret_why)
-{
-	json_t *labels = js_obj_at(node, "metadata.labels"), *value;
-	const char *key;
-
-	json_object_foreach(js_obj_at(pod, "spec.nodeSelector"), key, value)
-	{
-		const char *has =
-			json_string_value(json_object_get(labels, key));
-
-		if (str_equal(has, json_string_value(value)))
-			continue;
-		*ret_why = xasprintf("lacks the label %s=%s", key,
-				     json_string_value(value));
-		return false;
-	}
-	if (!affinity_matches(pod, labels)) {
-		*ret_why = xasprintf("does not match the node affinity");
-		return false;
-	}
-	return true;
 }

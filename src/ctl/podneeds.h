@@ -20,8 +20,16 @@ struct quantity podneeds_sum(const json_t *pod, const char *which,
 /* Whether a taint keeps the pod away. */
 bool podneeds_tolerates(const json_t *pod, const json_t *taint);
 
-/* Whether the node has what nodeSelector and the required affinity ask for; if
- * not, *ret_why is a sentence to be freed. */
-bool podneeds_selects(const json_t *pod, const json_t *node, char **ret_why);
+/* Whether the node is one that the required node affinity asks for. */
+bool podneeds_is_affine(const json_t *pod, const json_t *node);
+
+/* All that is requested, as the members of an object; a new reference. */
+json_t *podneeds_resources(const json_t *pod);
+
+/* Of a list as in "allocatable" or "hard"; 0 for what is not there. */
+struct quantity podneeds_amount(const json_t *list, const char *resource);
+
+/* It has not ended, and takes what it requests. */
+bool podneeds_is_live(const json_t *pod);
 
 #endif

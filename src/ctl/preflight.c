@@ -3,11 +3,13 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "api/backoff.h"
 #include "api/config.h"
 #include "api/migration.h"
 #include "api/names.h"
+#include "api/vmi.h"
+#include "api/vmim.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -17,10 +19,23 @@
 #include "ctl/checks.h"
 #include "ctl/human.h"
 #include "ctl/podneeds.h"
+#include "ctl/traffic.h"
 #include "kube/conditions.h"
 #include "kube/obj.h"
+#include "meta/time.h"
 
-#define HOST_MODEL "host-model"
+static void
+say_not_running(const char *phase, json_t *checks)
+{
+	checks_add(checks, PREFLIGHT_MACHINE, CHECK_FAIL, "running",
+		   "it is %s: only what runs can move", phase);
+}
+
+void
+preflight_stopped(json_t *checks)
+{
+	say_not_running("stopped", checks);
+}
 
 static void
 check_running(const struct preflight_facts *f, json_t *checks)
@@ -31,9 +46,7 @@ check_running(const struct preflight_facts *f, json_t *checks)
 		checks_add(checks, PREFLIGHT_MACHINE, CHECK_OK, "running",
 			   "on %s", js_str_at(f->vmi, "status.nodeName"));
 	else
-		checks_add(checks, PREFLIGHT_MACHINE, CHECK_FAIL, "running",
-			   "it is %s: only what runs can move",
-			   phase[0] == '\0' ? "stopped" : phase);
+		say_not_running(phase[0] == '\0' ? "stopped" : phase, checks);
 }
 
 static void
@@ -60,6 +73,11 @@ check_rivals(const struct preflight_facts *f, json_t *checks)
 	const json_t *vmim;
 	size_t i;
 
+	if (f->vmims == NULL) {
+		checks_add(checks, PREFLIGHT_MACHINE, CHECK_UNKNOWN,
+			   "other migrations", "may not be looked at");
+		return;
+	}
 	json_array_foreach(f->vmims, i, vmim)
 	{
 		enum migration_phase phase;
@@ -76,6 +94,84 @@ check_rivals(const struct preflight_facts *f, json_t *checks)
 	}
 	checks_add(checks, PREFLIGHT_MACHINE, CHECK_OK, "other migrations",
 		   "none goes on");
+}
+
+/* Of the machine's pods one runs it. Another, for example that it came from, is
+ * waited for. */
+static void
+check_pods(const struct preflight_facts *f, json_t *checks)
+{
+	const json_t *pod;
+	size_t i, live = 0;
+
+	if (f->own == NULL) {
+		checks_add(checks, PREFLIGHT_MACHINE, CHECK_UNKNOWN, "pod",
+			   "pods of its namespace may not be looked at");
+		return;
+	}
+	json_array_foreach(f->own, i, pod)
+	{
+		live += podneeds_is_live(pod);
+	}
+	if (f->pod == NULL)
+		checks_add(checks, PREFLIGHT_MACHINE, CHECK_FAIL, "pod",
+			   "that which it runs in is not there");
+	else if (live <= 1)
+		checks_add(checks, PREFLIGHT_MACHINE, CHECK_OK, "pod", "%s",
+			   obj_name(f->pod));
+	else {
+		checks_add(checks, PREFLIGHT_MACHINE, CHECK_NOTE, "pod",
+			   "%zu of its pods are alive: it would wait until "
+			   "only one is",
+			   live);
+	}
+}
+
+/* What the controller waits for that stands on the machine. */
+static void
+check_holds(const struct preflight_facts *f, json_t *checks)
+{
+	struct err ignored;
+	AUTO(vmi_unref) struct vmi *vmi = vmi_decode(f->vmi, &ignored);
+
+	if (vmi == NULL)
+		return;
+	if (vmi->utility_volumes)
+		checks_add(checks, PREFLIGHT_MACHINE, CHECK_FAIL,
+			   "utility volumes",
+			   "are attached: it would wait until they are not");
+	if (vmi->backup_in_progress)
+		checks_add(checks, PREFLIGHT_MACHINE, CHECK_FAIL, "backup",
+			   "goes on: it would wait until that has ended");
+}
+
+/* Of drains and updates; a person's migration is not held back. */
+static void
+check_backoff(const struct preflight_facts *f, json_t *checks)
+{
+	size_t count = 0, size = json_array_size(f->vmims), i;
+	struct vmim **vmims = xcalloc(size + 1, sizeof(struct vmim *));
+	char until[TIME_TEXT_SIZE];
+	struct backoff backoff;
+	const json_t *item;
+	struct err ignored;
+
+	json_array_foreach(f->vmims, i, item)
+	{
+		vmims[count] = vmim_decode(item, &ignored);
+		count += vmims[count] != NULL;
+	}
+	backoff = backoff_of(NULL, (const struct vmim *const *)vmims, count);
+	if (backoff.until_us > f->now_us) {
+		checks_add(checks, PREFLIGHT_MACHINE, CHECK_NOTE, "back-off",
+			   "drains and updates wait until %s: %s has failed, "
+			   "failures in a row: %u",
+			   time_text(backoff.until_us, until),
+			   backoff.last->meta.name, backoff.failures);
+	}
+	for (i = 0; i < count; i++)
+		vmim_free(vmims[i]);
+	free((void *)vmims);
 }
 
 static void
@@ -116,7 +212,11 @@ check_storage(const struct preflight_facts *f, json_t *checks)
 
 	json_object_foreach((json_t *)f->claims, name, claim)
 	{
-		if (!json_is_object(claim))
+		if (json_is_false(claim))
+			checks_add(checks, PREFLIGHT_MACHINE, CHECK_UNKNOWN,
+				   "storage",
+				   "the claim %s may not be looked at", name);
+		else if (!json_is_object(claim))
 			checks_add(checks, PREFLIGHT_MACHINE, CHECK_FAIL,
 				   "storage", "the claim %s is gone", name);
 		else {
@@ -178,18 +278,6 @@ pod_counts(const json_t *pod, const char *resource)
 	return QUANTITY_ZERO;
 }
 
-static struct quantity
-parsed(const json_t *list, const char *name)
-{
-	const char *text = json_string_value(json_object_get(list, name));
-	struct quantity q = QUANTITY_ZERO;
-	struct err ignored;
-
-	if (text == NULL || quantity_parse(text, &q, &ignored) == -1)
-		q = QUANTITY_ZERO;
-	return q;
-}
-
 static void
 check_quota(const struct preflight_facts *f, const json_t *quota,
 	    json_t *checks)
@@ -203,8 +291,9 @@ check_quota(const struct preflight_facts *f, const json_t *quota,
 	json_object_foreach(hard, resource, value)
 	{
 		struct quantity need = pod_counts(f->pod, resource);
-		struct quantity left = quantity_sub(parsed(hard, resource),
-						    parsed(used, resource));
+		struct quantity left =
+			quantity_sub(podneeds_amount(hard, resource),
+				     podneeds_amount(used, resource));
 
 		if (quantity_cmp(&need, &left) <= 0)
 			continue;
@@ -240,9 +329,16 @@ check_quotas(const struct preflight_facts *f, json_t *checks)
 void
 preflight_machine(const struct preflight_facts *facts, json_t *checks)
 {
+	if (!facts->config_known)
+		checks_add(checks, PREFLIGHT_MACHINE, CHECK_UNKNOWN, "settings",
+			   "the KubeVirt object may not be looked at: defaults "
+			   "are taken");
 	check_running(facts, checks);
 	check_migratable(facts, checks);
+	check_pods(facts, checks);
 	check_rivals(facts, checks);
+	check_holds(facts, checks);
+	check_backoff(facts, checks);
 	check_admission(facts, checks);
 	check_storage(facts, checks);
 	check_networks(facts, checks);
@@ -250,7 +346,8 @@ preflight_machine(const struct preflight_facts *facts, json_t *checks)
 }
 
 void
-preflight_settings(const struct migration_config *config, const char *policy,
+preflight_settings(const struct preflight_facts *f,
+		   const struct migration_config *config, const char *policy,
 		   json_t *checks)
 {
 	char rate[HUMAN_SIZE];
@@ -259,7 +356,11 @@ preflight_settings(const struct migration_config *config, const char *policy,
 
 	bandwidth = limit > 0 ? xasprintf("%s/s", human_bytes(limit, rate))
 			      : xstrdup("no limit");
-	checks_add(checks, PREFLIGHT_MACHINE, CHECK_OK, "policy",
+	if (!f->policies_known)
+		policy = "policies, or what they depend on, may not be looked "
+			 "at; without one";
+	checks_add(checks, PREFLIGHT_MACHINE,
+		   f->policies_known ? CHECK_OK : CHECK_UNKNOWN, "policy",
 		   "%s: bandwidth %s, %lld s per gigabyte%s%s%s",
 		   policy[0] == '\0' ? "none" : policy, bandwidth,
 		   (long long)config->completion_timeout_per_gib,
@@ -269,244 +370,36 @@ preflight_settings(const struct migration_config *config, const char *policy,
 						     : "");
 }
 
-static bool
-leaves(const json_t *vmim, const json_t *vmis, const char *from)
-{
-	const json_t *vmi;
-	size_t i;
-
-	json_array_foreach(vmis, i, vmi)
-	{
-		if (str_equal(obj_ns(vmi), obj_ns(vmim)) &&
-		    str_equal(obj_name(vmi), js_str_at(vmim, "spec.vmiName")))
-			return str_equal(js_str_at(vmi, "status.nodeName"),
-					 from);
-	}
-	return false;
-}
-
 void
-preflight_limits(const struct migration_config *config, const json_t *vmims,
-		 const json_t *vmis, const char *from, json_t *checks)
+preflight_limits(const struct preflight_facts *f,
+		 const struct migration_config *config, json_t *checks)
 {
-	const json_t *vmim;
-	size_t i, all = 0, outbound = 0;
+	const char *from = js_str_at(f->vmi, "status.nodeName");
+	struct traffic traffic;
 	bool waits;
 
-	if (vmims == NULL || vmis == NULL) {
+	if (f->others == NULL || f->machines == NULL) {
 		checks_add(checks, PREFLIGHT_MACHINE, CHECK_UNKNOWN, "limits",
-			   "migrations of other namespaces may not be looked "
-			   "at");
+			   "%s of other namespaces may not be looked at",
+			   f->others == NULL ? "migrations" : "machines");
 		return;
 	}
-	json_array_foreach(vmims, i, vmim)
-	{
-		enum migration_phase phase;
-		struct err ignored;
-
-		if (migration_phase_parse(js_str_at(vmim, "status.phase"),
-					  &phase, &ignored) == -1 ||
-		    !migration_phase_is_running(phase))
-			continue;
-		all++;
-		if (leaves(vmim, vmis, from))
-			outbound++;
-	}
-	waits = all >= config->parallel_cluster ||
-		outbound >= config->parallel_outbound;
+	traffic = traffic_count(f->others, f->machines, from);
+	waits = traffic.all >= config->parallel_cluster ||
+		traffic.outbound >= config->parallel_outbound;
 	checks_add(checks, PREFLIGHT_MACHINE, waits ? CHECK_NOTE : CHECK_OK,
 		   "limits", "%zu of %u in the cluster, %zu of %u from %s%s",
-		   all, config->parallel_cluster, outbound,
+		   traffic.all, config->parallel_cluster, traffic.outbound,
 		   config->parallel_outbound, from,
 		   waits ? ": it would wait" : "");
 }
 
-static void
-check_ready(const json_t *node, json_t *checks)
+enum preflight_verdict
+preflight_verdict(const json_t *checks, size_t fit, bool unsure)
 {
-	const char *name = obj_name(node);
-	const json_t *conds = js_arr_at(node, "status.conditions");
-	const char *label = obj_label(node, LABEL_SCHEDULABLE);
-
-	checks_add(checks, name,
-		   condition_is_true(conds, COND_READY) ? CHECK_OK : CHECK_FAIL,
-		   "ready", "%s",
-		   condition_is_true(conds, COND_READY)
-			   ? "yes"
-			   : js_str_at(condition_get(conds, COND_READY),
-				       "message"));
-	if (js_bool_at(node, "spec.unschedulable", false))
-		checks_add(checks, name, CHECK_FAIL, "schedulable",
-			   "it is cordoned");
-	else if (!str_equal(label, "true"))
-		checks_add(checks, name, CHECK_FAIL, "schedulable",
-			   "its handler is silent (label " LABEL_SCHEDULABLE
-			   ")");
-	else
-		checks_add(checks, name, CHECK_OK, "schedulable", "yes");
-}
-
-static void
-check_taints(const json_t *pod, const json_t *node, json_t *checks)
-{
-	const json_t *taint;
-	size_t i;
-
-	json_array_foreach(js_arr_at(node, "spec.taints"), i, taint)
-	{
-		/* Said already: it is cordoned. */
-		if (str_equal(js_str_at(taint, "key"),
-			      "node.kubernetes.io/unschedulable"))
-			continue;
-		if (!podneeds_tolerates(pod, taint)) {
-			checks_add(checks, obj_name(node), CHECK_FAIL, "taint",
-				   "%s=%s:%s is not tolerated",
-				   js_str_at(taint, "key"),
-				   js_str_at(taint, "value"),
-				   js_str_at(taint, "effect"));
-		}
-	}
-}
-
-static void
-check_selector(const json_t *pod, const json_t *node, json_t *checks)
-{
-	AUTO(free_ptr) char *why = NULL;
-
-	if (podneeds_selects(pod, node, &why))
-		checks_add(checks, obj_name(node), CHECK_OK, "labels",
-			   "all that the pod asks for");
-	else
-		checks_add(checks, obj_name(node), CHECK_FAIL, "labels",
-			   "the node %s", why);
-}
-
-static bool
-has_true_label(const json_t *node, const char *prefix, const char *name)
-{
-	AUTO(free_ptr) char *key = xasprintf("%s%s", prefix, name);
-
-	return str_equal(obj_label(node, key), "true");
-}
-
-/* A host-model CPU: the target must know the source's model and features. */
-static void
-check_cpu(const struct preflight_facts *f, const json_t *node, json_t *checks)
-{
-	static const struct {
-		const char *has, *needs, *what;
-	} rows[] = {
-		{ LABEL_HOST_MODEL_PREFIX, LABEL_CPU_MIGRATION_PREFIX,
-		  "model" },
-		{ LABEL_HOST_FEATURES_PREFIX, LABEL_CPU_FEATURE_PREFIX,
-		  "feature" },
-	};
-	const char *from = js_str_at(f->vmi, "status.nodeName");
-	const json_t *source = NULL, *item;
-	const char *key;
-	json_t *value;
-	size_t i;
-	bool fits = true;
-
-	if (!str_equal(js_str_at(f->vmi, "spec.domain.cpu.model"), HOST_MODEL))
-		return;
-	json_array_foreach(f->nodes, i, item)
-	{
-		if (str_equal(obj_name(item), from))
-			source = item;
-	}
-	json_object_foreach(js_obj_at(source, "metadata.labels"), key, value)
-	{
-		for (i = 0; i < ARRAY_LEN(rows); i++) {
-			const char *name = key + strlen(rows[i].has);
-
-			if (!str_has_prefix(key, rows[i].has) ||
-			    has_true_label(node, rows[i].needs, name))
-				continue;
-			fits = false;
-			checks_add(checks, obj_name(node), CHECK_FAIL, "CPU",
-				   "lacks the %s %s of %s", rows[i].what, name,
-				   from);
-		}
-	}
-	if (fits)
-		checks_add(checks, obj_name(node), CHECK_OK, "CPU",
-			   "can be what %s is", from);
-}
-
-static bool
-is_live(const json_t *pod)
-{
-	const char *phase = js_str_at(pod, "status.phase");
-
-	return !str_equal(phase, "Succeeded") && !str_equal(phase, "Failed");
-}
-
-static void
-check_room(const struct preflight_facts *f, const json_t *node,
-	   const char *resource, json_t *checks)
-{
-	struct quantity need = podneeds_sum(f->pod, "requests", resource);
-	struct quantity left =
-		parsed(js_obj_at(node, "status.allocatable"), resource);
-	char need_text[QUANTITY_TEXT_SIZE], left_text[QUANTITY_TEXT_SIZE];
-	const json_t *pod;
-	size_t i;
-	bool fits;
-
-	json_array_foreach(f->pods, i, pod)
-	{
-		if (str_equal(js_str_at(pod, "spec.nodeName"),
-			      obj_name(node)) &&
-		    is_live(pod))
-			left = quantity_sub(
-				left, podneeds_sum(pod, "requests", resource));
-	}
-	fits = quantity_cmp(&need, &left) <= 0;
-	checks_add(checks, obj_name(node), fits ? CHECK_OK : CHECK_FAIL,
-		   resource, "needs %s, %s is free",
-		   quantity_text(&need, need_text, sizeof(need_text)),
-		   quantity_text(&left, left_text, sizeof(left_text)));
-}
-
-static void
-check_node(const struct preflight_facts *f, const json_t *node, json_t *checks)
-{
-	check_ready(node, checks);
-	check_taints(f->pod, node, checks);
-	check_selector(f->pod, node, checks);
-	check_cpu(f, node, checks);
-	if (f->pods == NULL) {
-		checks_add(checks, obj_name(node), CHECK_UNKNOWN, "room",
-			   "pods of other namespaces may not be looked at");
-		return;
-	}
-	check_room(f, node, "cpu", checks);
-	check_room(f, node, "memory", checks);
-}
-
-size_t
-preflight_nodes(const struct preflight_facts *facts, json_t *checks)
-{
-	const char *from = js_str_at(facts->vmi, "status.nodeName");
-	const json_t *node;
-	size_t i, fit = 0;
-
-	json_array_foreach(facts->nodes, i, node)
-	{
-		const char *name = obj_name(node);
-
-		if (facts->only != NULL && !str_equal(name, facts->only))
-			continue;
-		if (str_equal(name, from)) {
-			if (facts->only != NULL)
-				checks_add(checks, name, CHECK_FAIL, "node",
-					   "it is there already");
-			continue;
-		}
-		check_node(facts, node, checks);
-		if (checks_count(checks, name, CHECK_FAIL) == 0)
-			fit++;
-	}
-	return fit;
+	if (checks_count(checks, PREFLIGHT_MACHINE, CHECK_FAIL) > 0)
+		return PREFLIGHT_NO;
+	if (unsure)
+		return PREFLIGHT_UNKNOWN;
+	return fit > 0 ? PREFLIGHT_YES : PREFLIGHT_NO;
 }

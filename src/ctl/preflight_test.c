@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/config.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/test.h"
 #include "ctl/checks.h"
+#include "meta/time.h"
 
 static json_t *
 parse(const char *text)
@@ -34,98 +36,6 @@ parse(const char *text)
 	"{\"memory\": \"256Mi\"}}}], \"tolerations\": [{\"key\": "          \
 	"\"soft\", \"operator\": \"Exists\"}]}}"
 
-/* more: members of the spec, with a comma in front of it. */
-#define NODE(name, labels, ready, memory, spec)                            \
-	"{\"metadata\": {\"name\": \"" name "\", \"labels\": {" labels     \
-	"\"kubevirt.io/schedulable\": \"true\"}}, \"spec\": {" spec        \
-	"}, \"status\": {\"allocatable\": {\"cpu\": \"2\", \"memory\": "   \
-	"\"" memory                                                        \
-	"\"}, \"conditions\": [{\"type\": \"Ready\", \"status\": \"" ready \
-	"\", \"message\": \"kubelet is silent\"}]}}"
-
-#define CPU_HAS "\"host-model-cpu.node.kubevirt.io/Skylake\": \"true\", "
-#define CPU_CAN                                                        \
-	"\"cpu-model-migration.node.kubevirt.io/Skylake\": \"true\", " \
-	"\"zone\": \"x\", "
-
-static void
-test_every_node_is_judged_with_a_reason(void **state)
-{
-	static const char expected[] =
-		"good\n"
-		"  ok    ready               yes\n"
-		"  ok    schedulable         yes\n"
-		"  ok    labels              all that the pod asks for\n"
-		"  ok    CPU                 can be what a is\n"
-		"  ok    cpu                 needs 100m, 2 is free\n"
-		"  ok    memory              needs 512Mi, 768Mi is free\n"
-		"bad\n"
-		"  FAIL  ready               kubelet is silent\n"
-		"  FAIL  schedulable         it is cordoned\n"
-		"  FAIL  taint               hard=:NoSchedule is not "
-		"tolerated\n"
-		"  FAIL  labels              the node lacks the label zone=x\n"
-		"  FAIL  CPU                 lacks the model Skylake of a\n"
-		"  ok    cpu                 needs 100m, 2 is free\n"
-		"  FAIL  memory              needs 512Mi, 100Mi is free\n";
-	AUTO(js_unref) json_t *vmi = parse(VMI);
-	AUTO(js_unref) json_t *pod = parse(POD);
-	AUTO(js_unref)
-	json_t *nodes =
-		parse("[" NODE("a", CPU_HAS, "True", "1Gi", "") ", " NODE(
-			"good", CPU_CAN, "True", "1Gi",
-			"\"taints\": [{\"key\": \"soft\", "
-			"\"effect\": \"NoSchedule\"}]") ", " NODE("bad", "",
-								  "False",
-								  "100Mi",
-								  "\"unschedula"
-								  "ble\": "
-								  "true, "
-								  "\"taints\": "
-								  "[{\"key\": "
-								  "\"hard\", "
-								  "\"effect\": "
-								  "\"NoSchedule"
-								  "\"}]") "]");
-	AUTO(js_unref)
-	json_t *pods = parse(
-		"[{\"spec\": {\"nodeName\": \"good\", \"containers\": "
-		"[{\"resources\": {\"requests\": {\"memory\": \"256Mi\"}}}]}}, "
-		"{\"spec\": {\"nodeName\": \"bad\", \"containers\": "
-		"[{\"resources\": {\"requests\": {\"memory\": \"1Gi\"}}}]}, "
-		"\"status\": {\"phase\": \"Succeeded\"}}]");
-	struct preflight_facts facts = {
-		.vmi = vmi, .pod = pod, .nodes = nodes, .pods = pods
-	};
-	AUTO(js_unref) json_t *checks = json_array();
-	AUTO(free_ptr) char *text = NULL;
-
-	(void)state;
-	assert_int_equal(preflight_nodes(&facts, checks), 1);
-	text = checks_text(checks);
-	assert_string_equal(text, expected);
-}
-
-static void
-test_only_the_node_that_is_asked_for_is_judged(void **state)
-{
-	AUTO(js_unref) json_t *vmi = parse(VMI);
-	AUTO(js_unref) json_t *pod = parse(POD);
-	AUTO(js_unref)
-	json_t *nodes =
-		parse("[" NODE("a", CPU_HAS, "True", "1Gi", "") ", " NODE(
-			"b", CPU_CAN, "True", "1Gi", "") "]");
-	struct preflight_facts facts = {
-		.vmi = vmi, .pod = pod, .nodes = nodes, .only = "a"
-	};
-	AUTO(js_unref) json_t *checks = json_array();
-
-	(void)state;
-	assert_int_equal(preflight_nodes(&facts, checks), 0);
-	assert_int_equal(checks_count(checks, "a", CHECK_FAIL), 1);
-	assert_int_equal(checks_count(checks, "b", CHECK_OK), 0);
-}
-
 static void
 test_a_machine_that_cannot_move_says_everything_at_once(void **state)
 {
@@ -135,7 +45,13 @@ test_a_machine_that_cannot_move_says_everything_at_once(void **state)
 		"can move\n"
 		"  FAIL  migratable          DisksNotLiveMigratable: not "
 		"shared\n"
+		"  note  pod                 2 of its pods are alive: it would "
+		"wait until only one is\n"
 		"  FAIL  other migrations    m1 is not over\n"
+		"  FAIL  utility volumes     are attached: it would wait until "
+		"they are not\n"
+		"  FAIL  backup              goes on: it would wait until that "
+		"has ended\n"
 		"  FAIL  admission           no\n"
 		"  FAIL  storage             the claim one is not "
 		"ReadWriteMany\n"
@@ -150,11 +66,15 @@ test_a_machine_that_cannot_move_says_everything_at_once(void **state)
 		"requests.memory, 256Mi is left\n";
 	AUTO(js_unref)
 	json_t *vmi = parse(
-		"{\"status\": {\"phase\": \"Scheduling\", \"conditions\": "
+		"{\"metadata\": {\"name\": \"vm1\", \"namespace\": \"ns\", "
+		"\"uid\": \"u\"}, \"spec\": {\"utilityVolumes\": "
+		"[{\"name\": \"u\"}]}, \"status\": {\"phase\": "
+		"\"Scheduling\", \"backupStatus\": "
+		"{}, \"conditions\": "
 		"[{\"type\": \"LiveMigratable\", \"status\": \"False\", "
 		"\"reason\": \"DisksNotLiveMigratable\", \"message\": \"not "
 		"shared\"}]}}");
-	AUTO(js_unref) json_t *pod = parse(POD);
+	AUTO(js_unref) json_t *own = parse("[" POD ", " POD "]");
 	AUTO(js_unref)
 	json_t *vmims = parse("[{\"metadata\": {\"name\": \"m0\"}, "
 			      "\"status\": {\"phase\": \"Failed\"}}, "
@@ -174,7 +94,9 @@ test_a_machine_that_cannot_move_says_everything_at_once(void **state)
 		"\"1\", \"requests.memory\": \"768Mi\"}}}]");
 	struct preflight_facts facts = {
 		.vmi = vmi,
-		.pod = pod,
+		.own = own,
+		.pod = json_array_get(own, 0),
+		.config_known = true,
 		.vmims = vmims,
 		.claims = claims,
 		.nets = nets,
@@ -193,19 +115,97 @@ test_a_machine_that_cannot_move_says_everything_at_once(void **state)
 static void
 test_what_may_not_be_read_is_not_known(void **state)
 {
+	static const char expected[] =
+		"machine\n"
+		"  ?     settings            the KubeVirt object may not be "
+		"looked at: defaults are taken\n"
+		"  ok    running             on a\n"
+		"  ok    migratable          LiveMigration\n"
+		"  ?     pod                 pods of its namespace may not be "
+		"looked at\n"
+		"  ?     other migrations    may not be looked at\n"
+		"  ok    admission           a migration would be accepted\n"
+		"  ?     storage             the claim one may not be looked "
+		"at\n"
+		"  ?     network             lan may not be looked at\n"
+		"  ?     quota               quotas may not be looked at\n"
+		"  ?     policy              policies, or what they depend on, "
+		"may not be looked at; without one: bandwidth no limit, 150 s "
+		"per gigabyte\n"
+		"  ?     limits              migrations of other namespaces "
+		"may not be looked at\n";
 	AUTO(js_unref) json_t *vmi = parse(VMI);
-	AUTO(js_unref) json_t *pod = parse(POD);
-	AUTO(js_unref)
-	json_t *nodes = parse("[" NODE("b", CPU_CAN, "True", "1Gi", "") "]");
-	struct preflight_facts facts = { .vmi = vmi,
-					 .pod = pod,
-					 .nodes = nodes };
+	AUTO(js_unref) json_t *claims = parse("{\"one\": false}");
+	AUTO(js_unref) json_t *nets = parse("{\"lan\": null}");
+	struct preflight_facts facts = {
+		.vmi = vmi, .claims = claims, .nets = nets, .refusal = ""
+	};
+	AUTO(js_unref) json_t *checks = json_array();
+	AUTO(free_ptr) char *text = NULL;
+	struct migration_config config;
+
+	(void)state;
+	migration_config_init(&config);
+	preflight_machine(&facts, checks);
+	preflight_settings(&facts, &config, "", checks);
+	preflight_limits(&facts, &config, checks);
+	migration_config_done(&config);
+	text = checks_text(checks);
+	assert_string_equal(text, expected);
+}
+
+static void
+test_what_is_not_known_decides_nothing(void **state)
+{
 	AUTO(js_unref) json_t *checks = json_array();
 
 	(void)state;
+	assert_int_equal(preflight_verdict(checks, 1, false), PREFLIGHT_YES);
+	assert_int_equal(preflight_verdict(checks, 0, false), PREFLIGHT_NO);
+	assert_int_equal(preflight_verdict(checks, 1, true), PREFLIGHT_UNKNOWN);
+	assert_int_equal(preflight_verdict(checks, 0, true), PREFLIGHT_UNKNOWN);
+	checks_add(checks, PREFLIGHT_MACHINE, CHECK_FAIL, "x", "y");
+	assert_int_equal(preflight_verdict(checks, 1, true), PREFLIGHT_NO);
+}
+
+#define FAILED(name, ended, automatic)                                    \
+	"{\"metadata\": {\"name\": \"" name "\", \"namespace\": \"ns\", " \
+	"\"uid\": \"" name "\", \"creationTimestamp\": \"" ended "\""     \
+	", \"annotations\": {" automatic "}}, \"spec\": {\"vmiName\": "   \
+	"\"vm1\"}, \"status\": {\"phase\": \"Failed\", "                  \
+	"\"phaseTransitionTimestamps\": [{\"phase\": \"Failed\", "        \
+	"\"phaseTransitionTimestamp\": \"" ended "\"}]}}"
+#define DRAIN "\"kubevirt.io/evacuationMigration\": \"a\""
+
+static void
+test_what_drains_have_to_wait_for_is_noted(void **state)
+{
+	AUTO(js_unref) json_t *vmi = parse(VMI);
+	AUTO(js_unref) json_t *own = parse("[" POD "]");
+	AUTO(js_unref)
+	json_t *vmims = parse(
+		"[" FAILED("m1", "2027-01-15T07:59:00Z", DRAIN) ", " FAILED(
+			"m2", "2027-01-15T07:59:50Z", DRAIN) "]");
+	struct preflight_facts facts = {
+		.vmi = vmi,
+		.own = own,
+		.pod = json_array_get(own, 0),
+		.vmims = vmims,
+		.config_known = true,
+		.refusal = "",
+	};
+	AUTO(js_unref) json_t *checks = json_array();
+	AUTO(free_ptr) char *text = NULL;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(
+		time_parse("2027-01-15T08:00:00Z", &facts.now_us, &err), 0);
 	preflight_machine(&facts, checks);
-	assert_int_equal(preflight_nodes(&facts, checks), 1);
-	assert_int_equal(checks_count(checks, NULL, CHECK_UNKNOWN), 3);
+	text = checks_text(checks);
+	assert_non_null(strstr(text, "note  back-off            drains and "
+				     "updates wait until 2027-01-15T08:00:30Z: "
+				     "m2 has failed, failures in a row: 2\n"));
 	assert_int_equal(checks_count(checks, NULL, CHECK_FAIL), 0);
 }
 
@@ -213,12 +213,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_node_is_judged_with_a_reason),
-		cmocka_unit_test(
-			test_only_the_node_that_is_asked_for_is_judged),
 		cmocka_unit_test(
 			test_a_machine_that_cannot_move_says_everything_at_once),
 		cmocka_unit_test(test_what_may_not_be_read_is_not_known),
+		cmocka_unit_test(test_what_is_not_known_decides_nothing),
+		cmocka_unit_test(test_what_drains_have_to_wait_for_is_noted),
 	};
 
 	js_init();

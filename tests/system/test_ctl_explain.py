@@ -9,10 +9,10 @@ import subprocess
 import pytest
 
 from embedded import FERRYCTL, Embedded
+from persons import person
 
 PHASES = ["Pending", "Scheduling", "Scheduled", "PreparingTarget",
           "TargetReady", "Running", "Succeeded"]
-RBAC = "rbac.authorization.k8s.io/v1"
 
 
 @pytest.fixture(scope="module", name="cluster")
@@ -104,44 +104,24 @@ def test_a_server_that_is_away_is_said_in_one_line(cluster):
             cluster, command, "vm1", "--server", "https://127.0.0.1:1"), 1)
 
 
-def _token(cluster, *rules):
-    """The token of a new account that may do this."""
-    name = f"a{len(rules)}"
-    cluster.kubectl("create", "serviceaccount", name)
-    cluster.create(
-        {"apiVersion": RBAC, "kind": "Role", "metadata": {"name": name},
-         "rules": list(rules)},
-        {"apiVersion": RBAC, "kind": "RoleBinding", "metadata": {"name": name},
-         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role",
-                     "name": name},
-         "subjects": [{"kind": "ServiceAccount", "name": name,
-                       "namespace": "default"}]})
-    return cluster.kubectl("create", "token", name).strip()
-
-
-def _as(cluster, token, *arguments):
-    """Runs it with this token and no other credential."""
-    path = os.path.join(cluster.scratch, "stranger.kubeconfig")
-    config = json.loads(cluster.kubectl("config", "view", "--raw", "-o",
-                                        "json"))
-    config["users"] = [{"name": user["name"], "user": {"token": token}}
-                       for user in config["users"]]
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(config, file)
-    return ferryctl(cluster, *arguments, environment={"KUBECONFIG": path})
+def _as(cluster, kubeconfig, *arguments):
+    return ferryctl(cluster, *arguments,
+                    environment={"KUBECONFIG": kubeconfig})
 
 
 def test_strangers_are_told_that_they_may_not(cluster, machine):
     assert machine.name == "vm1"
-    token = _token(cluster)
+    nils = person(cluster, "nils")
     for command in ("explain", "preflight"):
-        assert "forbidden" in complaint(_as(cluster, token, command, "vm1"), 1)
+        assert "forbidden" in complaint(_as(cluster, nils, command, "vm1"), 1)
+    assert "forbidden" in complaint(_as(cluster, nils, "doctor"), 1)
 
 
 def test_who_sees_machines_only_gets_a_page_that_says_so(cluster, moved):
-    token = _token(cluster, {"apiGroups": ["kubevirt.io"],
-                             "resources": ["*"], "verbs": ["get", "list"]})
-    done = _as(cluster, token, "explain", "vm1")
+    rita = person(cluster, "rita", rules=[{
+        "apiGroups": ["kubevirt.io"], "resources": ["*"],
+        "verbs": ["get", "list"]}])
+    done = _as(cluster, rita, "explain", "vm1")
     assert done.returncode == 0, done.stderr
     assert f"Migration {moved}: Succeeded" in done.stdout
     assert "Not seen: pods: " in done.stdout
@@ -153,10 +133,11 @@ def test_preflight_shows_every_check(cluster, machine):
     assert {check["result"] for check in result["checks"]} == {"ok"}
     whats = {(check["where"], check["what"]) for check in result["checks"]}
     other = next(n for n in cluster.node_names() if n != machine.node)
-    for what in ("ready", "schedulable", "labels", "cpu", "memory"):
+    for what in ("ready", "schedulable", "labels", "CPU", "cpu", "memory",
+                 "pods", "launcher"):
         assert (other, what) in whats
-    for what in ("running", "migratable", "other migrations", "admission",
-                 "network"):
+    for what in ("running", "migratable", "pod", "other migrations",
+                 "admission", "network", "policy", "limits"):
         assert ("machine", what) in whats
 
 

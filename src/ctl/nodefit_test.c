@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/nodefit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/config.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/test.h"
+#include "ctl/checks.h"
+#include "ctl/preflight.h"
+#include "meta/yaml.h"
+
+static json_t *
+from_yaml(const char *text)
+{
+	struct err err;
+	json_t *value = yaml_to_json(text, strlen(text), &err);
+
+	if (value == NULL)
+		fail_msg("%s in %s", err.text, text);
+	return value;
+}
+
+#define VMI                                                       \
+	"{spec: {nodeSelector: {zone: x}, domain: {cpu: {model: " \
+	"host-model}}}, status: {nodeName: a}}"
+
+#define POD(selector)                                                 \
+	"{metadata: {name: p}, spec: {nodeSelector: {" selector       \
+	"}, containers: [{resources: {requests: {cpu: 100m, memory: " \
+	"256Mi, devices.kubevirt.io/kvm: '1'}}}, {resources: "        \
+	"{requests: {memory: 256Mi}}}], tolerations: [{key: soft, "   \
+	"operator: Exists}]}}"
+
+#define NODE(name, labels, ready, room, spec)                       \
+	"{metadata: {name: " name ", labels: {" labels              \
+	"kubevirt.io/schedulable: 'true'}}, spec: {" spec           \
+	"}, status: {allocatable: {" room "}, conditions: [{type: " \
+	"Ready, status: '" ready "', message: kubelet is silent}]}}"
+#define LARGE "cpu: '2', memory: 1Gi, pods: '2', devices.kubevirt.io/kvm: '9'"
+#define SMALL "cpu: '2', memory: 100Mi, pods: '1'"
+
+#define IS(model)                                             \
+	"host-model-cpu.node.kubevirt.io/" model ": 'true', " \
+	"cpu-vendor.node.kubevirt.io/V: 'true', zone: x, "
+#define CAN(model)                                                 \
+	"cpu-model-migration.node.kubevirt.io/" model ": 'true', " \
+	"cpu-vendor.node.kubevirt.io/V: 'true', zone: x, "
+
+#define SOURCE NODE("a", IS("Skylake"), "True", LARGE, "")
+#define SOFT "taints: [{key: soft, effect: NoSchedule}]"
+#define GOOD NODE("good", CAN("Skylake"), "True", LARGE, SOFT)
+#define HARD "unschedulable: true, taints: [{key: hard, effect: NoSchedule}]"
+#define BAD NODE("bad", "", "False", SMALL, HARD)
+
+/* What is said about nodes; how many fit. */
+struct told {
+	char *text;
+	size_t fit;
+};
+
+struct asked {
+	const char *pod, *nodes, *pods, *vmims, *vmis, *only, *kubevirt;
+};
+
+static void
+told_done(struct told *told)
+{
+	free(told->text);
+}
+
+static struct told
+judge(const struct asked *asked)
+{
+	AUTO(js_unref) json_t *vmi = from_yaml(VMI);
+	AUTO(js_unref)
+	json_t *pod = from_yaml(asked->pod != NULL ? asked->pod : POD(""));
+	AUTO(js_unref) json_t *nodes = from_yaml(asked->nodes);
+	AUTO(js_unref)
+	json_t *pods = asked->pods == NULL ? NULL : from_yaml(asked->pods);
+	AUTO(js_unref)
+	json_t *vmims = asked->vmims == NULL ? NULL : from_yaml(asked->vmims);
+	AUTO(js_unref)
+	json_t *vmis = asked->vmis == NULL ? NULL : from_yaml(asked->vmis);
+	AUTO(js_unref)
+	json_t *kubevirt =
+		asked->kubevirt == NULL ? NULL : from_yaml(asked->kubevirt);
+	AUTO(js_unref) json_t *checks = json_array();
+	struct err err;
+	AUTO(kubevirt_config_unref)
+	struct kubevirt_config *config = kubevirt_config_decode(kubevirt, &err);
+	const struct preflight_facts facts = {
+		.vmi = vmi,
+		.pod = pod,
+		.nodes = json_is_null(nodes) ? NULL : nodes,
+		.pods = pods,
+		.others = vmims,
+		.machines = vmis,
+		.config = config,
+		.only = asked->only,
+	};
+
+	nodefit_judge(&facts, checks);
+	return (struct told){ .text = checks_text(checks),
+			      .fit = nodefit_count(&facts, checks) };
+}
+
+static void
+test_every_node_is_judged_with_a_reason(void **state)
+{
+	static const char expected[] =
+		"good\n"
+		"  ok    ready               yes\n"
+		"  ok    schedulable         yes\n"
+		"  ok    labels              all that the pod asks for\n"
+		"  ok    CPU                 can be what the guest has\n"
+		"  ok    cpu                 needs 100m, 2 is free\n"
+		"  ok    memory              needs 512Mi, 768Mi is free\n"
+		"  ok    devices.kubevirt.io/kvm  needs 1, 9 is free\n"
+		"  ok    pods                1 of 2 are there\n"
+		"bad\n"
+		"  FAIL  ready               kubelet is silent\n"
+		"  FAIL  schedulable         it is cordoned\n"
+		"  FAIL  taint               hard=:NoSchedule is not "
+		"tolerated\n"
+		"  FAIL  labels              lacks zone=x\n"
+		"  FAIL  CPU                 lacks "
+		"cpu-model-migration.node.kubevirt.io/Skylake=true\n"
+		"  FAIL  CPU                 lacks "
+		"cpu-vendor.node.kubevirt.io/V=true\n"
+		"  ok    cpu                 needs 100m, 2 is free\n"
+		"  FAIL  memory              needs 512Mi, 100Mi is free\n"
+		"  FAIL  devices.kubevirt.io/kvm  needs 1, 0 is free\n"
+		"  FAIL  pods                1 of 1 are there\n";
+	const struct asked asked = {
+		.nodes = "[" SOURCE ", " GOOD ", " BAD "]",
+		.pods = "[{spec: {nodeName: good, containers: [{resources: "
+			"{requests: {memory: 256Mi}}}]}}, {spec: {nodeName: "
+			"bad, containers: [{resources: {requests: {memory: "
+			"1Gi}}}]}, status: {phase: Succeeded}}, {spec: "
+			"{nodeName: bad}}]",
+	};
+	AUTO(told_done) struct told told = judge(&asked);
+
+	(void)state;
+	assert_string_equal(told.text, expected);
+	assert_int_equal(told.fit, 1);
+}
+
+/* One that has moved has the CPU of the node it started on, and may go back
+ * there; the labels of an earlier migration are not asked for again. */
+static void
+test_a_machine_that_has_moved_is_asked_about_as_the_controller_does(
+	void **state)
+{
+	const struct asked asked = {
+		.pod = POD("cpu-model-migration.node.kubevirt.io/Old: "
+			   "'true', kubernetes.io/hostname: a"),
+		.nodes = "[" NODE("a", IS("New"), "True", LARGE, "") ", " NODE(
+			"b", CAN("Old"), "True", LARGE, "") "]",
+		.pods = "[]",
+	};
+	AUTO(told_done) struct told told = judge(&asked);
+
+	(void)state;
+	assert_int_equal(told.fit, 1);
+	assert_null(strstr(told.text, "FAIL"));
+}
+
+static void
+test_a_source_that_does_not_say_its_cpu_is_said(void **state)
+{
+	const struct asked asked = {
+		.nodes = "[" NODE("a", "", "True", LARGE, "") "]",
+		.pods = "[]",
+	};
+	AUTO(told_done) struct told told = judge(&asked);
+
+	(void)state;
+	assert_non_null(strstr(told.text,
+			       "FAIL  CPU                 node 'a' has no "
+			       "label host-model-cpu"));
+}
+
+static void
+test_only_the_node_that_is_asked_for_is_judged(void **state)
+{
+	const struct asked asked = {
+		.nodes = "[" NODE("a", IS("S"), "True", LARGE, "") ", " NODE(
+			"b", CAN("S"), "True", LARGE, "") "]",
+		.pods = "[]",
+		.only = "a",
+	};
+	AUTO(told_done) struct told told = judge(&asked);
+
+	(void)state;
+	assert_string_equal(
+		told.text, "a\n"
+			   "  FAIL  node                it is there already\n");
+	assert_int_equal(told.fit, 0);
+}
+
+static void
+test_nodes_or_pods_that_may_not_be_read_are_not_known(void **state)
+{
+	const struct asked nodes = { .nodes = "null" };
+	const struct asked pods = {
+		.nodes = "[" NODE("a", IS("S"), "True", LARGE, "") ", " NODE(
+			"b", CAN("S"), "True", LARGE, "") "]",
+	};
+	AUTO(told_done) struct told no_nodes = judge(&nodes);
+	AUTO(told_done) struct told no_pods = judge(&pods);
+
+	(void)state;
+	assert_string_equal(no_nodes.text, "machine\n"
+					   "  ?     nodes               may "
+					   "not be looked at\n");
+	assert_non_null(strstr(no_pods.text, "?     room "));
+	assert_int_equal(no_pods.fit, 1);
+}
+
+static void
+test_the_limit_of_a_target_node_is_told(void **state)
+{
+	struct asked asked = {
+		.nodes = "[" NODE("a", IS("S"), "True", LARGE, "") ", " NODE(
+			"b", CAN("S"), "True", LARGE, "") "]",
+		.pods = "[]",
+		.kubevirt = "{metadata: {name: k, annotations: "
+			    "{ferry.io/parallelInboundMigrationsPerNode: "
+			    "'1'}}}",
+		.vmims = "[{metadata: {name: m, namespace: n, uid: u}, spec: "
+			 "{vmiName: v}, status: {phase: Running}}]",
+		.vmis = "[{metadata: {name: v, namespace: n}, status: "
+			"{nodeName: a, migrationState: {migrationUid: u, "
+			"targetNode: b}}}]",
+	};
+	AUTO(told_done) struct told full = judge(&asked);
+	struct told unknown;
+
+	(void)state;
+	assert_non_null(strstr(full.text, "note  limit               1 of 1 "
+					  "come here: it would wait\n"));
+	assert_int_equal(full.fit, 1);
+	asked.vmis = NULL;
+	unknown = judge(&asked);
+	assert_non_null(strstr(unknown.text, "?     limit               "
+					     "machines of other namespaces"));
+	told_done(&unknown);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_node_is_judged_with_a_reason),
+		cmocka_unit_test(
+			test_a_machine_that_has_moved_is_asked_about_as_the_controller_does),
+		cmocka_unit_test(
+			test_a_source_that_does_not_say_its_cpu_is_said),
+		cmocka_unit_test(
+			test_only_the_node_that_is_asked_for_is_judged),
+		cmocka_unit_test(
+			test_nodes_or_pods_that_may_not_be_read_are_not_known),
+		cmocka_unit_test(test_the_limit_of_a_target_node_is_told),
+	};
+
+	js_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
