@@ -11,6 +11,7 @@ import pytest
 
 from embedded import FERRYCTL, PATIENCE, Embedded
 from kubeapi import Api, read_kubeconfig, wait_for
+from persons import person
 from test_metrics import scrape_controller
 
 PROBES = "pathprobes.ferry.io"
@@ -183,6 +184,40 @@ def test_an_agent_that_is_away_is_not_taken_for_its_proxy(cluster, machine):
     wait_well(cluster)
 
 
+def test_the_roles_that_the_manual_names_are_enough(cluster, machine):
+    assert machine.name == "vm1"
+    olga = person(cluster, "olga", everywhere=["ferry.io:operate",
+                                               "kubevirt.io:migrate"])
+    result = preflight(cluster, KUBECONFIG=olga)
+    assert result["verdict"] == "Moves"
+    assert {check["result"] for check in result["checks"]} == {"ok"}, result
+    looks = person(cluster, "lukas", everywhere=["ferry.io:operate"])
+    assert "Nothing is wrong" in ferryctl(cluster, "doctor", KUBECONFIG=looks)
+    assert "Not seen" not in ferryctl(cluster, "explain", "vm1",
+                                      KUBECONFIG=looks)
+
+
+def test_who_may_not_look_gets_no_verdict(cluster, machine):
+    """Neither of the two: one who may do all in the namespace, and another who
+    sees nothing but the machine."""
+    assert machine.name == "vm1"
+    here = person(cluster, "hugo", here=["admin", "kubevirt.io:migrate"])
+    result = preflight(cluster, "--no-measure", status=4, KUBECONFIG=here)
+    assert result["verdict"] == "Unknown" and not result["moves"]
+    assert found(result, "nodes") == [("unknown", "may not be looked at")]
+    assert found(result, "quota") == [] and found(result, "pod")[0][0] == "ok"
+    mia = person(cluster, "mia", here=["kubevirt.io:migrate"], rules=[{
+        "apiGroups": ["kubevirt.io"], "resources": ["virtualmachineinstances"],
+        "verbs": ["get"]}])
+    result = preflight(cluster, status=4, KUBECONFIG=mia)
+    for what in ("nodes", "pod", "quota", "policy", "limits"):
+        assert [verdict for verdict, _ in found(result, what)] == \
+            ["unknown"], what
+    text = ferryctl(cluster, "preflight", "vm1", status=4, KUBECONFIG=mia)
+    assert "would not move" not in text
+    assert "without the rights to look at what is marked with ?" in text
+
+
 def test_a_node_writes_its_own_answer_only(cluster, machine):
     """Even one that was broken into."""
     source, other = machine.node, other_node(cluster, machine)
@@ -220,3 +255,15 @@ def test_a_migration_keeps_what_was_predicted_of_it(cluster, machine):
     page = ferryctl(cluster, "explain", name)
     assert "Predicted when it began" in page and "Actual: " in page
     assert scrape_controller(cluster).value(ERROR_COUNT) == 1
+
+
+def test_a_machine_that_has_moved_may_go_back(cluster, machine):
+    """Its pod has the labels of the migration that it came with."""
+    before = machine.node
+    machine.migrate(addedNodeSelector={
+        "kubernetes.io/hostname": other_node(cluster, machine)})
+    assert machine.node != before
+    result = preflight(cluster, "--no-measure")
+    assert result["moves"], result
+    machine.migrate()
+    assert machine.node == before

@@ -4,6 +4,7 @@ takes them; and Ferry runs in the pods that they describe, each with the rights
 of its service account alone."""
 
 import glob
+import json
 import os
 import re
 import subprocess
@@ -13,10 +14,11 @@ import yaml
 
 from apis import FERRY_API
 from clusters import Cluster
-from embedded import PATIENCE
+from embedded import FERRYCTL, PATIENCE
 from hosted import (DEPLOY, KUBERNETES, NAMESPACE, PODS, WORKLOADS, Hosted,
                     containers, kustomize)
 from kubeapi import wait_for
+from persons import person
 from proxies import REPOSITORY
 
 # Theirs who have the kinds: CDI and Multus.
@@ -114,7 +116,8 @@ def test_the_commands_of_the_page_can_be_typed(tmp_path):
             assert done.returncode == 0 or NO_WORKLOADS.search(done.stdout), \
                 f"{line}\n{done.stdout}"
         left = cluster.kubectl("get", "clusterroles,crd", "-o", "name")
-    assert "kubevirt.io:migrate" not in left and "kubevirts" not in left
+    for name in ("kubevirt.io:migrate", "ferry.io:operate", "kubevirts"):
+        assert name not in left
 
 
 def test_selectors_find_the_pods_that_they_are_for(objects):
@@ -200,6 +203,33 @@ def test_a_machine_runs_and_moves(hosted, machine):
         assert "forbidden" not in said.lower(), said
         assert all(s["restartCount"] == 0
                    for s in pod["status"]["containerStatuses"]), said
+
+
+def test_the_nodes_answer_an_operator(hosted, machine):
+    """With the rights of the agents' account, to one who has only the roles for
+    it: the proxies, the network, and the way between them."""
+    olga = person(hosted, "olga", everywhere=["ferry.io:operate",
+                                              "kubevirt.io:migrate"])
+
+    def ask(*arguments):
+        return subprocess.run(
+            [FERRYCTL, *arguments, "--kubeconfig", olga], text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
+
+    done = ask("preflight", machine.name, "-o", "json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads(done.stdout)
+    assert {check["result"] for check in result["checks"]} == {"ok"}, result
+    [measured] = result["measured"].values()
+    assert measured["path"]["bytesPerSecond"] > 0
+    assert measured["guest"]["memoryBytes"] > 0
+    done = ask("doctor")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Nothing is wrong" in done.stdout
+    for what in ("agent", "proxy", "certificate", "migration network",
+                 "path to"):
+        assert done.stdout.count(f"ok    {what} ") >= 2, done.stdout
 
 
 def replace(cluster, workload, node):

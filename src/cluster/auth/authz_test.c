@@ -438,7 +438,7 @@ test_the_rules_of_a_user_can_be_listed(void **state)
 	assert_true(json_is_false(json_object_get(here, "incomplete")));
 	more = json_array_size(json_object_get(here, "resourceRules")) -
 	       json_array_size(json_object_get(there, "resourceRules"));
-	assert_int_equal(more, 3);
+	assert_int_equal(more, 2);
 	assert_int_equal(
 		json_array_size(json_object_get(here, "nonResourceRules")), 2);
 }
