@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/jsat.h"
-#include "base/str.h"
+#include "base/mem.h"
 #include "ctl/kubesync.h"
 #include "ctl/pathask.h"
 #include "kube/obj.h"
@@ -72,12 +72,35 @@ list_nodes(struct kubesync *kube, json_t **ret_names, struct err *err)
 	return 0;
 }
 
+/* Each node about itself and about the way to the next one. */
+static struct pathprobe_question *
+ring_of(const json_t *names)
+{
+	size_t count = json_array_size(names);
+	struct pathprobe_question *ring = xcalloc(count, sizeof(*ring));
+
+	for (size_t i = 0; i < count; i++) {
+		const json_t *next = json_array_get(names, (i + 1) % count);
+
+		ring[i] = (struct pathprobe_question){
+			.source = json_string_value(json_array_get(names, i)),
+			.target = count > 1 ? json_string_value(next) : "",
+			.vmi_name = "",
+			.measure = PATHPROBE_HANDSHAKE,
+		};
+	}
+	return ring;
+}
+
 int
 doctornodes_all(struct kubesync *kube, const char *ns, json_t *facts,
 		struct err *err)
 {
 	AUTO(js_unref) json_t *names = NULL;
-	size_t count;
+	AUTO(js_unref) json_t *statuses = NULL;
+	AUTO(free_ptr) struct pathprobe_question *ring = NULL;
+	const json_t *status;
+	size_t count, i;
 
 	if (list_nodes(kube, &names, err) == -1)
 		return -1;
@@ -86,20 +109,13 @@ doctornodes_all(struct kubesync *kube, const char *ns, json_t *facts,
 		return err_set(err, ERR_NOT_FOUND,
 			       "no node of this cluster runs machines "
 			       "(label " LABEL_SCHEDULABLE ")");
-	for (size_t i = 0; i < count; i++) {
-		const json_t *next = json_array_get(names, (i + 1) % count);
-		const struct pathprobe_question question = {
-			.source = json_string_value(json_array_get(names, i)),
-			.target = count > 1 ? json_string_value(next) : "",
-			.vmi_name = "",
-			.measure = PATHPROBE_HANDSHAKE,
-		};
-		AUTO(js_unref) json_t *status = NULL;
-
-		if (pathask(kube, ns, &question, &status, err) == -1)
-			return -1;
-		add_node(facts, question.source, js_obj_at(status, "source"));
-		add_path(facts, &question, status);
+	ring = ring_of(names);
+	if (pathask_all(kube, ns, ring, count, &statuses, err) == -1)
+		return -1;
+	json_array_foreach(statuses, i, status)
+	{
+		add_node(facts, ring[i].source, js_obj_at(status, "source"));
+		add_path(facts, &ring[i], status);
 	}
 	return 0;
 }

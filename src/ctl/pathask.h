@@ -8,6 +8,8 @@
  * Threading: one thread.
  */
 
+#include <stddef.h>
+
 #include "base/js.h"
 
 struct err;
@@ -24,5 +26,11 @@ struct pathprobe_question;
 int pathask(struct kubesync *kube, const char *ns,
 	    const struct pathprobe_question *question, json_t **ret_status,
 	    struct err *err);
+
+/* The same with several at once, which take no longer together than the slowest
+ * of them: *ret_statuses is an array, in the order of the questions. */
+int pathask_all(struct kubesync *kube, const char *ns,
+		const struct pathprobe_question *questions, size_t count,
+		json_t **ret_statuses, struct err *err);
 
 #endif
