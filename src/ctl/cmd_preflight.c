@@ -202,6 +202,34 @@ gather_networks(struct preflight *p, struct err *err)
 	return 0;
 }
 
+/* Whether the person may make migrations at all; yes where nobody says. */
+static bool
+may_migrate(struct preflight *p)
+{
+	static const struct kube_resource reviews = {
+		.group = "authorization.k8s.io",
+		.version = "v1",
+		.plural = "selfsubjectaccessreviews",
+		.kind = "SelfSubjectAccessReview",
+	};
+	AUTO(js_unref)
+	json_t *body = json_pack(
+		"{s:s, s:s, s:{s:{s:s, s:s, s:s, s:s}}}", "apiVersion",
+		"authorization.k8s.io/v1", "kind", reviews.kind, "spec",
+		"resourceAttributes", "namespace", p->verb.ns, "verb", "create",
+		"group", api_vmims.group, "resource", api_vmims.plural);
+	AUTO(js_unref) json_t *answer = NULL;
+	struct kube_request request = {
+		.verb = KUBE_CREATE,
+		.resource = &reviews,
+		.body = body,
+	};
+	struct err ignored;
+
+	return send_request(p, &request, &answer, &ignored) == -1 ||
+	       js_bool_at(answer, "status.allowed", true);
+}
+
 /* What the control plane would say, without making anything. */
 static int
 ask_admission(struct preflight *p, struct err *err)
@@ -227,7 +255,7 @@ ask_admission(struct preflight *p, struct err *err)
 		p->refusal = xstrdup("");
 	else if (err->kind == ERR_UNAVAILABLE || err->kind == ERR_TIMEOUT)
 		return -1;
-	else
+	else if (err->kind != ERR_DENIED || may_migrate(p))
 		p->refusal = xstrdup(err->text);
 	return 0;
 }

@@ -177,15 +177,18 @@ check_backoff(const struct preflight_facts *f, json_t *checks)
 static void
 check_admission(const struct preflight_facts *f, json_t *checks)
 {
-	if (f->refusal == NULL)
-		checks_add(checks, PREFLIGHT_MACHINE, CHECK_UNKNOWN,
-			   "admission", "not asked");
-	else if (f->refusal[0] == '\0')
-		checks_add(checks, PREFLIGHT_MACHINE, CHECK_OK, "admission",
-			   "a migration would be accepted");
-	else
-		checks_add(checks, PREFLIGHT_MACHINE, CHECK_FAIL, "admission",
-			   "%s", f->refusal);
+	const char *detail = f->refusal;
+	enum check_result result = CHECK_FAIL;
+
+	if (detail == NULL) {
+		result = CHECK_UNKNOWN;
+		detail = "migrations may not be made, which is how it is asked";
+	} else if (detail[0] == '\0') {
+		result = CHECK_OK;
+		detail = "a migration would be accepted";
+	}
+	checks_add(checks, PREFLIGHT_MACHINE, result, "admission", "%s",
+		   detail);
 }
 
 static bool

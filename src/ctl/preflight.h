@@ -39,8 +39,9 @@ struct preflight_facts {
 	const json_t *configuration;          /* spec.configuration of it */
 	bool config_known;   /* otherwise these are the defaults */
 	bool policies_known; /* and what they are chosen by */
-	const char *refusal; /* of a dry run; "": it was accepted */
-	const char *only;    /* node that is asked for; NULL: any */
+	/* Of a dry run; "": it was accepted; NULL: it may not be made. */
+	const char *refusal;
+	const char *only; /* node that is asked for; NULL: any */
 	int64_t now_us;
 };
 

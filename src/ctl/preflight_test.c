@@ -124,7 +124,8 @@ test_what_may_not_be_read_is_not_known(void **state)
 		"  ?     pod                 pods of its namespace may not be "
 		"looked at\n"
 		"  ?     other migrations    may not be looked at\n"
-		"  ok    admission           a migration would be accepted\n"
+		"  ?     admission           migrations may not be made, which "
+		"is how it is asked\n"
 		"  ?     storage             the claim one may not be looked "
 		"at\n"
 		"  ?     network             lan may not be looked at\n"
@@ -137,9 +138,9 @@ test_what_may_not_be_read_is_not_known(void **state)
 	AUTO(js_unref) json_t *vmi = parse(VMI);
 	AUTO(js_unref) json_t *claims = parse("{\"one\": false}");
 	AUTO(js_unref) json_t *nets = parse("{\"lan\": null}");
-	struct preflight_facts facts = {
-		.vmi = vmi, .claims = claims, .nets = nets, .refusal = ""
-	};
+	struct preflight_facts facts = { .vmi = vmi,
+					 .claims = claims,
+					 .nets = nets };
 	AUTO(js_unref) json_t *checks = json_array();
 	AUTO(free_ptr) char *text = NULL;
 	struct migration_config config;

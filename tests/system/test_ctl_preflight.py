@@ -195,6 +195,10 @@ def test_the_roles_that_the_manual_names_are_enough(cluster, machine):
     assert "Nothing is wrong" in ferryctl(cluster, "doctor", KUBECONFIG=looks)
     assert "Not seen" not in ferryctl(cluster, "explain", "vm1",
                                       KUBECONFIG=looks)
+    # Who may not move it does not know what admission would say.
+    result = preflight(cluster, "--no-measure", status=4, KUBECONFIG=looks)
+    assert [check["what"] for check in result["checks"]
+            if check["result"] == "unknown"] == ["admission"]
 
 
 def test_who_may_not_look_gets_no_verdict(cluster, machine):
