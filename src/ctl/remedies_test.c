@@ -6,14 +6,19 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/opts.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "ctl/command.h"
 #include "launchrpc/protocol.h"
 
 #define TEXT_MAX (1024UL * 1024)
+#define WORDS_MAX 32
+#define OWN "ferryctl "
 
 /* A file of the sources; to be freed. */
 static char *
@@ -164,6 +169,111 @@ test_every_remedy_says_what_to_check_and_to_do(void **state)
 	}
 }
 
+/* A command that is to be typed. */
+struct typed {
+	const char *line;
+	bool understood;
+};
+
+static void
+lacks_a_command(const struct program *program, int argc, char **argv, void *arg)
+{
+	const struct typed *typed = arg;
+
+	(void)argc;
+	(void)argv;
+	fail_msg("%s: no command of %s is named", typed->line, program->name);
+}
+
+/* Whether a word is one of "vm|vmi|vmim NAME"; what has no choice of words
+ * takes any. */
+static bool
+is_offered(const char *choice, const char *word)
+{
+	size_t len = strcspn(choice, " ");
+	AUTO(free_ptr) char *words = xstrndup(choice, len);
+	char *rest = words, *each;
+
+	if (memchr(choice, '|', len) == NULL)
+		return true;
+	while ((each = strsep(&rest, "|[]")) != NULL) {
+		if (each[0] != '\0' && str_equal(each, word))
+			return true;
+	}
+	return false;
+}
+
+/* As the command itself would read them. */
+static void
+reads(const struct opts *opts, int argc, char **argv, void *arg)
+{
+	struct typed *typed = arg;
+	struct err err;
+	int first;
+
+	if (opts_parse(opts, argc, argv, &first, &err) != 0)
+		fail_msg("%s: %s", typed->line, err.text);
+	/* One word alone is the name, where the choice may be left out. */
+	if (opts->args != NULL && first < argc &&
+	    !(opts->args[0] == '[' && argc - first == 1) &&
+	    !is_offered(opts->args, argv[first]))
+		fail_msg("%s: '%s' is none of %s", typed->line, argv[first],
+			 opts->args);
+	typed->understood = true;
+}
+
+/* Returns whether it is one of ferryctl's. */
+static bool
+check_typed(const char *command)
+{
+	static const struct remedy_names names = { "ns",     "vm",     "vmim",
+						   "source", "target", "pod" };
+	AUTO(free_ptr) char *line = remedy_fill(command, &names);
+	AUTO(free_ptr) char *copy = xstrdup(line);
+	struct typed typed = { .line = line };
+	const struct command_visitor visitor = { lacks_a_command, reads,
+						 &typed };
+	char *words[WORDS_MAX + 1] = { NULL };
+	char *rest = copy;
+	int count = 0;
+
+	if (!str_has_prefix(line, OWN))
+		return false;
+	/* What a shell would do with these is nothing. */
+	assert_null(strpbrk(line, "'\"\\$*|;&<>"));
+	while (rest != NULL && count < WORDS_MAX)
+		words[count++] = strsep(&rest, " ");
+	assert_null(rest);
+	command_describe(&ctl_program, count, words, &visitor);
+	if (!typed.understood)
+		fail_msg("%s: there is no such command", line);
+	return true;
+}
+
+static size_t
+check_steps(const struct remedy_step steps[REMEDY_STEPS])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < REMEDY_STEPS && steps[i].what != NULL; i++) {
+		if (steps[i].command != NULL && check_typed(steps[i].command))
+			count++;
+	}
+	return count;
+}
+
+static void
+test_every_command_to_type_is_understood(void **state)
+{
+	const struct remedy *remedy;
+	size_t count = 0;
+
+	(void)state;
+	for (size_t i = 0; (remedy = remedy_at(i)) != NULL; i++)
+		count += check_steps(remedy->check) + check_steps(remedy->fix);
+	assert_true(count >= 100);
+}
+
 static void
 test_every_remedy_has_an_entry_in_the_runbook(void **state)
 {
@@ -232,6 +342,7 @@ main(void)
 		cmocka_unit_test(test_every_reason_of_a_proxy_has_a_remedy),
 		cmocka_unit_test(
 			test_every_remedy_says_what_to_check_and_to_do),
+		cmocka_unit_test(test_every_command_to_type_is_understood),
 		cmocka_unit_test(test_every_remedy_has_an_entry_in_the_runbook),
 		cmocka_unit_test(
 			test_names_are_filled_in_and_unknown_ones_stay_visible),
