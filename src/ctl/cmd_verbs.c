@@ -186,6 +186,54 @@ delete_migration(struct asking *a, const json_t *vmim, struct err *err)
 	return kubesync_send(a->verb.kube, &request, NULL, err);
 }
 
+/* Why a machine that has a node must leave it, although nobody has marked it;
+ * "": it need not, or nobody knows. The server knows taints, so ask it whether
+ * the machine could stay. */
+static void
+find_taint(struct asking *a, const json_t *vmi, struct err *ret_why)
+{
+	AUTO(js_unref)
+	json_t *body =
+		json_pack("{s:s, s:[s]}", "evacuationNodeName",
+			  js_str_at(vmi, "status.nodeName"), "dryRun", "All");
+
+	if (verb_put(&a->verb, VMIS, a->name, "evacuate/cancel", body,
+		     ret_why) == 0 ||
+	    ret_why->kind != ERR_REFUSED)
+		ret_why->text[0] = '\0';
+}
+
+/* That was not all: what asked for the migration asks for the next one. */
+static void
+say_what_follows(struct asking *a, const json_t *vmim)
+{
+	AUTO(js_unref) json_t *vmi = NULL;
+	const char *mark;
+	struct err err;
+
+	if (obj_annotation(vmim, ANNOTATION_WORKLOAD_UPDATE) != NULL) {
+		(void)printf("It was for an update of the machine: another one "
+			     "follows while workloadUpdateMethods of the "
+			     "KubeVirt object has LiveMigrate.\n");
+		return;
+	}
+	if (obj_annotation(vmim, ANNOTATION_EVACUATION) == NULL ||
+	    verb_get_vmi(&a->verb, a->name, &vmi, &err) == -1)
+		return;
+	mark = js_str_at(vmi, "status.evacuationNodeName");
+	if (mark[0] != '\0' &&
+	    str_equal(mark, js_str_at(vmi, "status.nodeName"))) {
+		(void)printf("It is still to leave node %s, so another one "
+			     "follows. To let it stay:\n"
+			     "  ferryctl evacuate-cancel vmi %s -n %s\n",
+			     mark, a->name, a->verb.ns);
+		return;
+	}
+	find_taint(a, vmi, &err);
+	if (err.text[0] != '\0')
+		(void)printf("Another one follows: %s\n", err.text);
+}
+
 static int
 ask_migrate_cancel(struct asking *a, struct err *err)
 {
@@ -209,7 +257,9 @@ ask_migrate_cancel(struct asking *a, struct err *err)
 			continue;
 		if (delete_migration(a, item, err) == -1)
 			return -1;
-		return scheduled(a, "VM", "migrate-cancel");
+		(void)scheduled(a, "VM", "migrate-cancel");
+		say_what_follows(a, item);
+		return 0;
 	}
 	return err_set(err, ERR_NOT_FOUND,
 		       "Found no migration to cancel for %s", a->name);

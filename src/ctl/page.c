@@ -146,6 +146,7 @@ struct finding {
 	enum remedy_of of;
 	const char *about; /* "waits", "failed", "machine", "node", "event" */
 	const char *code;
+	const char *as; /* the code whose remedy it has; NULL: its own */
 	const char *since;
 	const char *message;
 	const char *detail; /* of somebody else; NULL or "": none */
@@ -225,7 +226,8 @@ static void
 add_finding(const struct page_facts *f, json_t *list,
 	    const struct finding *finding)
 {
-	const struct remedy *remedy = remedy_find(finding->of, finding->code);
+	const struct remedy *remedy = remedy_find(
+		finding->of, finding->as != NULL ? finding->as : finding->code);
 	json_t *o = json_pack("{s:s, s:s}", "about", finding->about, "code",
 			      finding->code);
 
@@ -281,6 +283,9 @@ find_wait(const struct page_facts *f, json_t *list)
 
 	if (!condition_is_true(conds, COND_WAITING))
 		return;
+	if (str_equal(finding.code, WAITING_BACKOFF) &&
+	    obj_annotation(f->vmim, ANNOTATION_WORKLOAD_UPDATE) != NULL)
+		finding.as = REMEDY_BACKOFF_OF_UPDATE;
 	finding.detail = detail_of(f, finding.code);
 	add_finding(f, list, &finding);
 }

@@ -31,16 +31,24 @@ static const struct remedy remedies[] = {
 		       "ferry.io/parallelInboundMigrationsPerNode=0" },
 		     CANCEL }),
 	FOR(WAITING, "Backoff", "back-off",
-	    "Earlier migrations of the machine have failed, so the next try "
-	    "is later each time. The message says when it is.",
-	    .check = { { "why the last ones failed",
-			 "ferryctl explain -n {ns} {vm}" },
-		       PREFLIGHT },
-	    .fix = { { "mend that cause; the next try comes by itself", NULL },
-		     { "end the loop",
-		       "ferryctl migrate-cancel -n {ns} {vm}" },
-		     { "or try at once: what a person asks for does not wait",
-		       "ferryctl migrate -n {ns} {vm} --wait" } }),
+	    BACKING_OFF,
+	    .check = { WHY_THE_LAST_ONES, PREFLIGHT },
+	    .fix = { MEND_CAUSE,
+		     { "or end the loop: when nobody drains its node any more, "
+		       "say that the machine may stay",
+		       "ferryctl evacuate-cancel -n {ns} vmi {vm}" },
+		     CANCEL_TRY, MOVE_NOW }),
+	FOR(WAITING, REMEDY_BACKOFF_OF_UPDATE, "back-off",
+	    BACKING_OFF " It is for an update: of its launcher, or of what "
+	    "was changed in the machine.",
+	    .check = { WHY_THE_LAST_ONES, PREFLIGHT },
+	    .fix = { MEND_CAUSE,
+		     { "or end the loop: take the change back, or let no "
+		       "machine of the cluster be updated",
+		       "kubectl patch kubevirt -n kubevirt kubevirt "
+		       "--type merge -p '{\"spec\":{\"workloadUpdateStrategy\":"
+		       "{\"workloadUpdateMethods\":[]}}}'" },
+		     CANCEL_TRY, MOVE_NOW }),
 	FOR(WAITING, "ResourceQuota", "quota",
 	    "A quota of the namespace has no room for the target pod, which "
 	    "needs as much as the source pod while both exist.",

@@ -14,7 +14,11 @@
 
 #include "base/js.h"
 
-#define REMEDY_STEPS 3
+#define REMEDY_STEPS 4
+
+/* Not a code of its own: "Backoff" of a migration that an update asked for,
+ * whose loop is ended in another way. */
+#define REMEDY_BACKOFF_OF_UPDATE "BackoffOfUpdate"
 
 /* Who uses the code: the same word may mean something else elsewhere. */
 enum remedy_of {

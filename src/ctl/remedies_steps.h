@@ -36,6 +36,19 @@
 	  "ferryctl migrate-cancel -n {ns} {vm}" }
 #define AGAIN \
 	{ "then migrate again", "ferryctl migrate -n {ns} {vm} --wait" }
+#define BACKING_OFF \
+	"Earlier migrations of the machine have failed, so the next try is " \
+	"later each time. The message says when it is."
+#define WHY_THE_LAST_ONES \
+	{ "why the last ones failed", "ferryctl explain -n {ns} {vm}" }
+#define MEND_CAUSE \
+	{ "mend that cause; the next try comes by itself", NULL }
+#define CANCEL_TRY \
+	{ "and cancel the try that waits", \
+	  "ferryctl migrate-cancel -n {ns} {vm}" }
+#define MOVE_NOW \
+	{ "to move it after all: what a person asks for does not wait", \
+	  "ferryctl migrate -n {ns} {vm} --wait" }
 #define PREFLIGHT \
 	{ "what stands in the way of the next one", \
 	  "ferryctl preflight -n {ns} {vm}" }

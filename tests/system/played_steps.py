@@ -266,6 +266,14 @@ def _taken_pods(machine, world):
     return {"launcherContainerImageVersion": None}
 
 
+def _without_need(machine):
+    """The conditions of a machine that needed to be moved, and was; others
+    are left alone."""
+    conditions = status(machine).get("conditions", [])
+    rest = [c for c in conditions if c["type"] != "MigrationRequired"]
+    return {} if rest == conditions else {"conditions": rest}
+
+
 def _switch(machine, world):
     return {"metadata": {"labels": {NODE_LABEL: _target(machine),
                                     "kubevirt.io/outdatedLauncherImage": None},
@@ -273,6 +281,7 @@ def _switch(machine, world):
             "status": {"nodeName": _target(machine),
                        "evacuationNodeName": None,
                        **_taken_pods(machine, world),
+                       **_without_need(machine),
                        "migrationState": {"endTimestamp": now()}}}
 
 

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from clusters import CLUSTER
-from ctls import World, one_line, run, stranger
+from ctls import PATIENCE, World, one_line, run, stranger
 from kubeapi import wait_for
 from kubectls import MINOR
-from played_objects import VMIS, namespaced
+from played_objects import NODES, VMIS, namespaced
 from played_steps import status
 
 KUBEVIRT = ["kubevirt.io", "subresources.kubevirt.io"]
@@ -105,6 +105,55 @@ def test_migrate_cancel_ends_it(world):
         for m in world.migrations("cancel")))
     assert world.refused(1, "migrate-cancel", "cancel") == \
         "ferryctl: Found no migration to cancel for cancel\n"
+
+
+def wait_begun(world, name, known=()):
+    """A migration of the machine that has not ended; its uid."""
+    return wait_for(f"a migration of {name}", lambda: next(
+        (m["metadata"]["uid"] for m in world.migrations(name)
+         if m["metadata"]["uid"] not in known and status(m).get(
+             "phase") not in ("Succeeded", "Failed")), None), PATIENCE)
+
+
+def test_a_cancel_says_what_makes_the_next_one(world):
+    key = world.machine("leaves")
+    world.played.hold("arrive", key)
+    node = status(world.vmi("leaves"))["nodeName"]
+    world.played.api.patch(namespaced(VMIS, "default", "leaves"),
+                           {"status": {"evacuationNodeName": node}})
+    first = wait_begun(world, "leaves")
+    lines = world.told("migrate-cancel", "leaves").splitlines()
+    assert lines == [
+        "VM leaves was scheduled to migrate-cancel",
+        f"It is still to leave node {node}, so another one follows. To let "
+        "it stay:",
+        "  ferryctl evacuate-cancel vmi leaves -n default"]
+    wait_begun(world, "leaves", {first})
+    world.told(*lines[2].split()[1:])
+    assert world.told("migrate-cancel", "leaves") == \
+        "VM leaves was scheduled to migrate-cancel\n"
+    wait_for("it to be over", lambda: all(
+        status(m).get("phase") == "Failed"
+        for m in world.migrations("leaves")), PATIENCE)
+
+
+def test_a_cancel_names_the_taint_that_makes_the_next_one(world):
+    """On a node of its own: others would leave it, too."""
+    world.played.add_node("verbs-alone", {"alone": "true"})
+    key = world.machine("alone", spec={"nodeSelector": {"alone": "true"}})
+    path = f"{NODES}/verbs-alone"
+    world.played.api.patch(path, {"spec": {"taints": [
+        {"key": "kubevirt.io/drain", "effect": "NoSchedule"}]}})
+    wait_begun(world, "alone")
+    first, second = world.told("migrate-cancel", "alone").splitlines()
+    assert first == "VM alone was scheduled to migrate-cancel"
+    assert second == 'Another one follows: Node "verbs-alone" has ' \
+        'NodeDrainTaintKey "kubevirt.io/drain:NoSchedule"'
+    world.played.api.patch(path, {"spec": {"taints": None}})
+    world.run("migrate-cancel", "alone")
+    wait_for("it to be over", lambda: not world.migrations("alone"),
+             PATIENCE)
+    world.played.settle(key)
 
 
 def test_evacuate_cancel_of_both_kinds(world):

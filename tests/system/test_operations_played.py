@@ -6,6 +6,8 @@ commands of the entry are run.
 ferry-cluster, ferry-api, ferry-controller, ferryctl and kubectl are real.
 """
 
+import contextlib
+
 import pytest
 
 import played_objects as objects
@@ -89,15 +91,115 @@ def test_a_queue_is_named_and_can_be_made_shorter(cluster, launch, played):
     wait_phase(played.api, going, "Succeeded", deadline=PATIENCE)
 
 
+def require_migration(played, machine):
+    """What was changed in the machine needs one."""
+    path = namespaced(VMIS, *machine.split("/"))
+    need = {"type": "MigrationRequired", "status": "True",
+            "reason": "AutoMigrationDueToLiveUpdate"}
+
+    def written():
+        """Unless somebody else has written meanwhile."""
+        here = played.api.get(path)
+        return played.api.request("PATCH", path, {
+            "metadata": {"resourceVersion": here["metadata"][
+                "resourceVersion"]},
+            "status": {"conditions": [*status(here)["conditions"], need]}},
+            {"Content-Type": "application/merge-patch+json"}).code == 200
+
+    wait_for("the condition to be written", written)
+
+
+@contextlib.contextmanager
+def drained(played, machine):
+    """As the eviction webhook asks for a migration."""
+    mark(played, machine)
+    yield
+
+
+@contextlib.contextmanager
+def updated(played, machine):
+    """As a change of the machine asks for one."""
+    played.api.patch(f"{KUBEVIRTS}/kubevirt", {"spec": {
+        "workloadUpdateStrategy": {
+            "workloadUpdateMethods": ["LiveMigrate"]}}})
+    try:
+        require_migration(played, machine)
+        yield
+    finally:
+        played.api.patch(f"{KUBEVIRTS}/kubevirt", {"spec": {
+            "workloadUpdateStrategy": None}})
+
+
+def wait_loop(played, machine):
+    """The first migration, which has failed, and the one that waits to be
+    tried after it."""
+    first = wait_migration(played, machine)
+    wait_phase(played.api, first, "Failed", deadline=PATIENCE)
+    return first, wait_migration(played, machine, {first["metadata"]["uid"]})
+
+
+def outdated(played):
+    """How many machines need an update, as it was counted last."""
+    return status(played.api.get(f"{KUBEVIRTS}/kubevirt")).get(
+        "outdatedVirtualMachineInstanceWorkloads", 0)
+
+
+def wait_next_look(played, launch):
+    """Until updates have been planned once more."""
+    before = outdated(played)
+    require_migration(played, launch("changed-later"))
+    wait_for("the next look at updates", lambda: outdated(played) > before,
+             PATIENCE)
+
+
+def check_ended(played, launch, machine, name):
+    """Nobody makes another one: what is marked later is seen later."""
+    later = launch(name)
+    mark(played, later)
+    wait_migration(played, later)
+    assert len(migrations(played, machine)) == 1
+
+
+@pytest.mark.parametrize("asked", [drained, updated])
+def test_what_explain_says_to_type_ends_a_loop(cluster, launch, played,
+                                               namespace, asked):
+    """In the order in which it stands there; a cancel alone does not."""
+    vm = Machine(cluster, played, namespace, objects.vm(
+        asked.__name__, spec={"evictionStrategy": "LiveMigrate"}))
+    vm.wait_status("Running")
+    machine = vm.key
+    node = status(played.settle(machine))["nodeName"]
+    played.hold("arrive", machine)
+    played.fail(machine, "out of luck")
+    with asked(played, machine):
+        first, second = wait_loop(played, machine)
+        shell = shell_of(cluster, machine, second)
+        told = shell.run('ferryctl migrate-cancel -n "$NS" "$VM"')
+        said = f"VM {vm.name} was scheduled to migrate-cancel\n"
+        assert told.startswith(said) and "follows" in told
+        third = wait_migration(played, machine, {
+            first["metadata"]["uid"], second["metadata"]["uid"]})
+        finding = shell.wait_finding(["Backoff"], "back-off", "vmim",
+                                     third["metadata"]["name"])
+        *ends, again = [step["command"] for step in finding["remedies"]
+                        if "command" in step]
+        assert [shell.run(command) for command in ends][-1].startswith(said)
+        wait_gone(played, third)
+        if asked is updated:
+            wait_next_look(played, launch)
+        check_ended(played, launch, machine, f"after-{asked.__name__}")
+        assert status(played.settle(machine))["nodeName"] == node
+        played.release("arrive", machine)
+        assert shell.run(again).endswith("Succeeded\n")
+
+
 def test_a_loop_says_which_try_it_is_when_and_why_and_can_be_ended(
         cluster, launch, played):
     machine = launch("unlucky")
     played.hold("arrive", machine)
     played.fail(machine, "out of luck")
     node = mark(played, machine)
-    first = wait_migration(played, machine)
-    wait_phase(played.api, first, "Failed", deadline=PATIENCE)
-    second = wait_migration(played, machine, {first["metadata"]["uid"]})
+    first, second = wait_loop(played, machine)
     shell = shell_of(cluster, machine, second)
     said = shell.wait_finding(["Backoff"], "back-off", "vmim",
                               second["metadata"]["name"])["message"]
@@ -109,11 +211,7 @@ def test_a_loop_says_which_try_it_is_when_and_why_and_can_be_ended(
         shell.part("back-off", "Check")
     shell.part("back-off", "Fix")
     wait_gone(played, second)
-    # What is marked later is seen later: nobody has made a third.
-    later = launch("later")
-    mark(played, later)
-    wait_migration(played, later)
-    assert len(migrations(played, machine)) == 1
+    check_ended(played, launch, machine, "later")
     assert status(played.settle(machine))["nodeName"] == node
 
 
