@@ -98,25 +98,38 @@ follow_state(const json_t *vmim, const json_t *vmi)
 		       : js_obj_at(vmim, "status.migrationState");
 }
 
+/* Of a transfer; to be freed. That it transfers is no reason to wait, every
+ * other one is why the bar may stand still. */
+static char *
+running_line(const char *phase, const json_t *state, const json_t *waiting)
+{
+	AUTO(free_ptr)
+	char *transfer = transfer_line(js_obj_at(state, "progress"));
+	const char *mode = js_str_at(state, "mode");
+	const char *reason = js_str_at(waiting, "reason");
+	bool usual = reason[0] == '\0' || str_equal(reason, WAITING_TRANSFER);
+
+	if (str_equal(mode, "PreCopy"))
+		mode = "";
+	/* The sentence is last: a narrow window has room for the reason. */
+	return xasprintf("%s%s%s %s%s%s%s%s", phase,
+			 usual ? "" : ", waiting: ", usual ? "" : reason, mode,
+			 mode[0] == '\0' ? "" : " ", transfer,
+			 usual ? "" : "; ",
+			 usual ? "" : js_str_at(waiting, "message"));
+}
+
 char *
 follow_line(const json_t *vmim, const json_t *state)
 {
 	const char *phase = js_str_at(vmim, "status.phase");
-	const json_t *progress = js_obj_at(state, "progress");
 	const json_t *waiting = telling(vmim, COND_WAITING);
 	const json_t *failure = telling(vmim, COND_FAILURE);
 
 	if (phase[0] == '\0')
 		phase = "Accepted";
-	if (str_equal(phase, "Running") && progress != NULL) {
-		AUTO(free_ptr) char *transfer = transfer_line(progress);
-		const char *mode = js_str_at(state, "mode");
-
-		return xasprintf("%s %s%s%s", phase,
-				 str_equal(mode, "PreCopy") ? "" : mode,
-				 str_equal(mode, "PreCopy") ? "" : " ",
-				 transfer);
-	}
+	if (str_equal(phase, "Running") && js_obj_at(state, "progress") != NULL)
+		return running_line(phase, state, waiting);
 	if (failure != NULL)
 		return xasprintf("%s: %s: %s", phase,
 				 js_str_at(failure, "reason"),

@@ -159,6 +159,21 @@ def test_a_cancel_of_somebody_else_is_told(world, machine):
     assert (code, err) == (4, "")
 
 
+def test_a_cancel_that_nobody_acknowledges_is_told(world, machine):
+    """The bar stands still, and says why."""
+    key = f"default/{machine}"
+    world.played.hold("abort", key)
+    with world.terminal(f"ferryctl migrate {machine} --wait",
+                        columns=60) as terminal:
+        wait_transfer(world, machine)
+        world.progress(machine, **HALF)
+        terminal.wait(BAR[:59])
+        world.told("migrate-cancel", machine)
+        terminal.wait("Running, waiting: AbortAcknowledgement [####")
+        world.played.release("abort", key)
+        assert terminal.status() == 4
+
+
 def test_a_failure_is_told_with_its_reason(world, machine):
     world.played.fail(f"default/{machine}", "out of luck")
     done = world.run("migrate", machine, "--wait", timeout=PATIENCE)
