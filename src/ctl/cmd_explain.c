@@ -27,6 +27,7 @@ struct explain {
 	const char *output;
 	json_t *vm, *vmi, *vmim;
 	json_t *vmims, *pods, *events, *nodes, *unseen; /* arrays */
+	bool no_events;                                 /* may be seen */
 };
 
 static int
@@ -106,10 +107,15 @@ list_events(struct explain *e, const char *name, struct err *err)
 	struct kube_request request = { .resource = &kube_events,
 					.field_selector = selector };
 
-	/* Who may not see one of them sees none. */
-	if (json_array_size(e->unseen) > 0)
+	size_t unseen = json_array_size(e->unseen);
+
+	/* Who may not see those of one object sees none, and is told once. */
+	if (e->no_events)
 		return 0;
-	return list(e, &request, e->events, err);
+	if (list(e, &request, e->events, err) == -1)
+		return -1;
+	e->no_events = json_array_size(e->unseen) > unseen;
+	return 0;
 }
 
 /* One that is gone is {"metadata": {"name":}} alone. */

@@ -18,6 +18,7 @@
 #include "ctl/timeline.h"
 #include "kube/conditions.h"
 #include "kube/obj.h"
+#include "meta/time.h"
 
 static bool
 has_ended(const json_t *vmim)
@@ -84,22 +85,33 @@ pod_of(const struct page_facts *f)
 	return js_str_at(state_of(f), "targetPod");
 }
 
+/* What has no time is before all that has one. */
+static int64_t
+moment(const char *time)
+{
+	struct err ignored;
+	int64_t us;
+
+	return time_parse(time, &us, &ignored) == -1 ? INT64_MIN : us;
+}
+
 /* The last complaint about an object since some time: of scheduler, kubelet or
  * handler; "". */
 static const char *
 complaint(const struct page_facts *f, const char *name, const char *since)
 {
-	const char *when = since, *last = "";
+	int64_t when = moment(since);
+	const char *last = "";
 	const json_t *event;
 	size_t i;
 
 	json_array_foreach(f->events, i, event)
 	{
-		const char *time = js_str_at(event, "lastTimestamp");
+		int64_t time = moment(timeline_event_time(event));
 
 		if (!str_equal(js_str_at(event, "type"), "Warning") ||
 		    !str_equal(js_str_at(event, "involvedObject.name"), name) ||
-		    strcmp(time, when) < 0)
+		    time < when)
 			continue;
 		when = time;
 		last = js_str_at(event, "message");
@@ -406,7 +418,7 @@ find_events(const struct page_facts *f, json_t *list)
 			.of = REMEDY_EVENT,
 			.about = PAGE_EVENT,
 			.code = js_str_at(event, "reason"),
-			.since = js_str_at(event, "lastTimestamp"),
+			.since = timeline_event_time(event),
 			.message = js_str_at(event, "message"),
 		};
 

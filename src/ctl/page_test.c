@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -213,6 +214,57 @@ test_what_a_handler_says_leads_to_its_entry(void **state)
 			    "interface 'mig0' is down");
 	assert_string_equal(js_str_at(finding, "runbook"),
 			    "docs/operations.md#migration-network-missing");
+}
+
+#define OF_VM1 "\"type\": \"Warning\", \"involvedObject\": {\"name\": \"vm1\"}"
+
+/* As newer clients write events: without lastTimestamp, and with parts of a
+ * second. The migration was made at 10:01:00. */
+static void
+test_the_newest_complaint_is_taken_wherever_its_time_stands(void **state)
+{
+	static const struct {
+		const char *events, *detail;
+	} cases[] = {
+		{ "[{" OF_VM1
+		  ", \"message\": \"new\", \"lastTimestamp\": null, "
+		  "\"eventTime\": \"2026-11-16T10:01:00.250000Z\"}]",
+		  "new" },
+		{ "[{" OF_VM1 ", \"message\": \"before\", \"eventTime\": "
+		  "\"2026-11-16T10:00:59.999999Z\"}]",
+		  "" },
+		{ "[{" OF_VM1 ", \"message\": \"new\", \"eventTime\": "
+		  "\"2026-11-16T10:00:00.000000Z\", \"series\": {\"count\": 4, "
+		  "\"lastObservedTime\": \"2026-11-16T10:02:00.000000Z\"}}, "
+		  "{" OF_VM1 ", \"message\": \"old\", \"eventTime\": "
+		  "\"2026-11-16T10:01:59.000000Z\"}]",
+		  "new" },
+		{ "[{" OF_VM1 ", \"message\": \"half\", \"eventTime\": "
+		  "\"2026-11-16T10:01:05.500000Z\"}, " COMPLAINT(
+			  "2026-11-16T10:01:05Z", "whole") "]",
+		  "half" },
+		{ "[{" OF_VM1 ", \"message\": \"made\", \"metadata\": "
+		  "{\"creationTimestamp\": \"2026-11-16T10:01:01Z\"}}]",
+		  "made" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(js_unref) json_t *vmi = parse(VMI);
+		AUTO(js_unref) json_t *vmim = parse(VMIM_PREPARES);
+		AUTO(js_unref) json_t *events = parse(cases[i].events);
+		struct page_facts facts = { .ns = "default",
+					    .vmi = vmi,
+					    .vmim = vmim,
+					    .events = events };
+		AUTO(js_unref) json_t *page = page_json(&facts);
+
+		assert_string_equal(
+			js_str_at(
+				json_array_get(js_arr_at(page, "findings"), 0),
+				"detail"),
+			cases[i].detail);
+	}
 }
 
 static void
@@ -480,6 +532,8 @@ main(void)
 		cmocka_unit_test(test_a_machine_says_why_it_cannot_move),
 		cmocka_unit_test(test_what_a_proxy_saw_leads_to_its_entry),
 		cmocka_unit_test(test_what_a_handler_says_leads_to_its_entry),
+		cmocka_unit_test(
+			test_the_newest_complaint_is_taken_wherever_its_time_stands),
 		cmocka_unit_test(
 			test_a_machine_that_stands_or_cannot_be_made_says_so),
 		cmocka_unit_test(test_half_a_machine_leads_to_what_mends_it),

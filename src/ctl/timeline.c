@@ -214,16 +214,32 @@ timeline_add_pod(struct timeline *timeline, const json_t *pod)
 		     "pod", "%s: is to be deleted", name);
 }
 
+const char *
+timeline_event_time(const json_t *event)
+{
+	static const char *const places[] = {
+		"lastTimestamp",
+		"series.lastObservedTime",
+		"eventTime",
+		"metadata.creationTimestamp",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		const char *when = js_str_at(event, places[i]);
+
+		if (when[0] != '\0')
+			return when;
+	}
+	return "";
+}
+
 void
 timeline_add_event(struct timeline *timeline, const json_t *event)
 {
-	const char *when = js_str_at(event, "lastTimestamp");
-	int64_t count = js_int_at(event, "count", 1);
+	const char *when = timeline_event_time(event);
+	int64_t count =
+		js_int_at(event, "count", js_int_at(event, "series.count", 1));
 
-	if (when[0] == '\0')
-		when = js_str_at(event, "eventTime");
-	if (when[0] == '\0')
-		when = js_str_at(event, "metadata.creationTimestamp");
 	if (count > 1)
 		timeline_add(timeline, when, "event", "%s: %s (%lld times)",
 			     js_str_at(event, "reason"),

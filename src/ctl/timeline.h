@@ -38,6 +38,11 @@ void timeline_add_earlier(struct timeline *timeline, const json_t *vmim);
 void timeline_add_pod(struct timeline *timeline, const json_t *pod);
 void timeline_add_event(struct timeline *timeline, const json_t *event);
 
+/* When an event was seen last, wherever that stands: those of older clients
+ * have it elsewhere than those of newer ones, which have parts of a second.
+ * Borrowed; "" if nowhere. */
+const char *timeline_event_time(const json_t *event);
+
 /* The newest TIMELINE_SHOWN, oldest first; *ret_left says how many were left
  * off. A new reference. */
 json_t *timeline_json(struct timeline *timeline, size_t *ret_left);
