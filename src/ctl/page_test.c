@@ -267,6 +267,40 @@ test_the_newest_complaint_is_taken_wherever_its_time_stands(void **state)
 	}
 }
 
+/* Anybody who may write events or conditions has his words on the page. */
+static void
+test_what_would_steer_the_terminal_is_not_shown(void **state)
+{
+	AUTO(js_unref) json_t *vmi = parse(VMI);
+	AUTO(js_unref)
+	json_t *events = parse(
+		"[{\"type\": \"Warning\", \"reason\": \"\\u001b[2JNo\", "
+		"\"message\": \"\\u001b]0;boo\\u0007a\\n  10:00:00  machine    "
+		"fine\\u009b1m\", \"lastTimestamp\": "
+		"\"2026-11-16T10:01:05Z\"}]");
+	json_t *status = json_object_get(vmi, "status");
+	struct page_facts facts = { .ns = "default",
+				    .vmi = vmi,
+				    .events = events };
+	AUTO(js_unref) json_t *page = NULL;
+	AUTO(free_ptr) char *text = NULL;
+
+	(void)state;
+	json_object_set_new(
+		status, "conditions",
+		parse("[{\"type\": \"LiveMigratable\", \"status\": \"False\", "
+		      "\"reason\": \"x\\u001b[8m\\ny\", \"message\": "
+		      "\"\\u001b[31mred\"}]"));
+	page = page_json(&facts);
+	text = page_text(page);
+	for (const char *c = text; *c != '\0'; c++)
+		assert_true(*c == '\n' || (unsigned char)*c >= ' ');
+	assert_non_null(strstr(text, "?[2JNo: ?]0;boo?a   10:00:00  machine    "
+				     "fine??1m\n"));
+	assert_non_null(strstr(text, "machine: x?[8m y\n"));
+	assert_non_null(strstr(text, "    ?[31mred\n"));
+}
+
 static void
 test_a_machine_that_stands_or_cannot_be_made_says_so(void **state)
 {
@@ -534,6 +568,8 @@ main(void)
 		cmocka_unit_test(test_what_a_handler_says_leads_to_its_entry),
 		cmocka_unit_test(
 			test_the_newest_complaint_is_taken_wherever_its_time_stands),
+		cmocka_unit_test(
+			test_what_would_steer_the_terminal_is_not_shown),
 		cmocka_unit_test(
 			test_a_machine_that_stands_or_cannot_be_made_says_so),
 		cmocka_unit_test(test_half_a_machine_leads_to_what_mends_it),

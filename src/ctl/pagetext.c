@@ -5,7 +5,9 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/jsat.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "ctl/page.h"
 #include "ctl/paragraph.h"
@@ -15,6 +17,20 @@
 #define CLOCK_LEN 8
 #define INDENT 4
 #define MS_PER_S 1000.0
+
+/* Of others' words, for one line: what would begin another one is a blank. To
+ * be freed. */
+static char *
+one_line(const char *text)
+{
+	char *copy = xstrdup(text);
+
+	for (char *c = copy; *c != '\0'; c++) {
+		if (*c == '\n' || *c == '\r' || *c == '\t')
+			*c = ' ';
+	}
+	return screen_clean(copy, false);
+}
 
 static void
 write_timeline(struct buf *out, const json_t *page)
@@ -31,6 +47,7 @@ write_timeline(struct buf *out, const json_t *page)
 	json_array_foreach(js_arr_at(page, "timeline"), i, entry)
 	{
 		const char *time = js_str_at(entry, "time");
+		AUTO(free_ptr) char *what = one_line(js_str_at(entry, "what"));
 
 		if (strncmp(time, date, DATE_LEN) != 0) {
 			(void)snprintf(date, sizeof(date), "%s", time);
@@ -38,7 +55,7 @@ write_timeline(struct buf *out, const json_t *page)
 		}
 		(void)buf_printf(out, "  %.*s  %-9s  %s\n", CLOCK_LEN,
 				 time + DATE_LEN + 1, js_str_at(entry, "who"),
-				 js_str_at(entry, "what"));
+				 what);
 	}
 }
 
@@ -87,9 +104,9 @@ write_finding(struct buf *out, const json_t *finding)
 {
 	const char *since = js_str_at(finding, "since");
 	const char *runbook = js_str_at(finding, "runbook");
+	AUTO(free_ptr) char *code = one_line(js_str_at(finding, "code"));
 
-	(void)buf_printf(out, "\n%s: %s", title_of(finding),
-			 js_str_at(finding, "code"));
+	(void)buf_printf(out, "\n%s: %s", title_of(finding), code);
 	if (since[0] != '\0')
 		(void)buf_printf(out, " (since %s)", since);
 	(void)buf_append_str(out, "\n");
