@@ -189,6 +189,12 @@ entry_of(const char *detail)
 		const char *words, *entry;
 	} said[] = {
 		{ "network-attachment-definitions", "nad-missing" },
+		/* The definition is there; what it names on the node is not, as
+		 * plugins say it (macvlan, vlan, ipvlan; bridge; ovs). */
+		{ "failed to lookup master", "nad-missing" },
+		{ "Link not found", "nad-missing" },
+		{ "already exists but is not a bridge", "nad-missing" },
+		{ "failed to find bridge", "nad-missing" },
 		{ "interface '", "migration-network-missing" },
 		{ "no address of this host lies in '",
 		  "migration-network-missing" },

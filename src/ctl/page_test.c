@@ -267,6 +267,63 @@ test_the_newest_complaint_is_taken_wherever_its_time_stands(void **state)
 	}
 }
 
+/* As kubelets hand on what the plugins of networks say. */
+static void
+test_what_a_network_lacks_on_a_node_leads_to_its_entry(void **state)
+{
+	static const struct {
+		const char *said, *entry;
+	} cases[] = {
+		{ "network-attachment-definitions.k8s.cni.cncf.io 'lan' not "
+		  "found",
+		  "docs/operations.md#nad-missing" },
+		{ "plugin type='macvlan' name='lan' failed (ADD): failed to "
+		  "lookup master 'lan0': Link not found",
+		  "docs/operations.md#nad-missing" },
+		{ "plugin type='bridge' name='lan' failed (add): could not "
+		  "lookup 'br-lan': Link not found",
+		  "docs/operations.md#nad-missing" },
+		{ "plugin type='ovs' name='lan' failed (add): failed to find "
+		  "bridge br-lan",
+		  "docs/operations.md#nad-missing" },
+		{ "plugin type='bridge' name='pods' failed (ADD): no address "
+		  "is left",
+		  "docs/operations.md#pod-not-ready" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(js_unref) json_t *vmi = parse(VMI);
+		AUTO(js_unref) json_t *vmim = parse(VMIM_WAITS);
+		AUTO(js_unref)
+		json_t *events =
+			parse("[" COMPLAINT("2026-11-16T10:01:05Z", "x") "]");
+		json_t *cond =
+			json_array_get(js_arr_at(vmim, "status.conditions"), 0);
+		AUTO(js_unref)
+		json_t *pods =
+			parse("[{\"metadata\": {\"name\": \"vm1\", \"labels\": "
+			      "{\"kubevirt.io/migrationJobUID\": \"m1\"}}}]");
+		struct page_facts facts = { .ns = "default",
+					    .vmi = vmi,
+					    .vmim = vmim,
+					    .pods = pods,
+					    .events = events };
+		AUTO(js_unref) json_t *page = NULL;
+		const json_t *finding;
+
+		json_object_set_new(cond, "reason", json_string("PodNotReady"));
+		json_object_set_new(json_array_get(events, 0), "message",
+				    json_string(cases[i].said));
+		page = page_json(&facts);
+		finding = json_array_get(js_arr_at(page, "findings"), 0);
+		assert_string_equal(js_str_at(finding, "detail"),
+				    cases[i].said);
+		assert_string_equal(js_str_at(finding, "runbook"),
+				    cases[i].entry);
+	}
+}
+
 /* Anybody who may write events or conditions has his words on the page. */
 static void
 test_what_would_steer_the_terminal_is_not_shown(void **state)
@@ -568,6 +625,8 @@ main(void)
 		cmocka_unit_test(test_what_a_handler_says_leads_to_its_entry),
 		cmocka_unit_test(
 			test_the_newest_complaint_is_taken_wherever_its_time_stands),
+		cmocka_unit_test(
+			test_what_a_network_lacks_on_a_node_leads_to_its_entry),
 		cmocka_unit_test(
 			test_what_would_steer_the_terminal_is_not_shown),
 		cmocka_unit_test(

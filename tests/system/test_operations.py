@@ -110,6 +110,28 @@ def test_a_network_that_is_missing_is_named(cluster, machine, shell):
     machine.wait_migration(name)
 
 
+def test_a_device_that_the_node_lacks_is_named(cluster, machine, shell):
+    """The definition is there; what it names on the node is not."""
+    kind = "network-attachment-definitions"
+    before = json.loads(cluster.kubectl("get", kind, "lan", "-o", "json"))[
+        "spec"]["config"]
+
+    def define(config):
+        cluster.kubectl("patch", kind, "lan", "--type", "merge", "-p",
+                        json.dumps({"spec": {"config": config}}))
+
+    define(json.dumps({"cniVersion": "1.0.0", "name": "lan",
+                       "type": "macvlan", "master": "lan9", "ipam": {}}))
+    try:
+        name = machine.begin_migration()
+        finding = shell.wait_finding(["PodNotReady"], "nad-missing", "vmim",
+                                     name)
+        assert 'name="lan" failed (ADD): Link not found' in finding["detail"]
+    finally:
+        define(before)
+    machine.wait_migration(name)
+
+
 # --- machines ----------------------------------------------------------------
 
 def test_a_disk_that_is_not_shared_keeps_a_machine(cluster):
