@@ -307,6 +307,21 @@ def test_a_node_that_reports_another_disk_is_understood(cluster, launch,
     assert "SuccessfulCreate" in shell.part("disk-differs", "Check")
 
 
+def test_who_makes_migrations_is_seen(cluster, launch, played):
+    machine = launch("mover")
+    asked = played.migrate(machine)
+    wait_phase(played.api, asked, "Succeeded", deadline=PATIENCE)
+    played.settle(machine)
+    node = mark(played, machine)
+    made = wait_migration(played, machine, {asked["metadata"]["uid"]})
+    wait_phase(played.api, made, "Succeeded", deadline=PATIENCE)
+    told = shell_of(cluster, machine).part("kubevirtvmiexcessivemigrations",
+                                           "Check").splitlines()
+    assert {(line.split()[0], line.split()[2]) for line in told} == {
+        ("NAME", "EVACUATES"), (asked["metadata"]["name"], "<none>"),
+        (made["metadata"]["name"], node)}
+
+
 @pytest.mark.parametrize("name", [
     name for name, parts in alerts().items()
     if any(commands(part) for part in parts.values())])
