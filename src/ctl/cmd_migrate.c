@@ -54,10 +54,10 @@ selector_json(const char *text, struct err *err)
 	return json_incref(labels);
 }
 
-/* The migration of the machine that goes on, or else the newest; a copy of its
- * name. */
+/* The migration of the machine that goes on, or else the newest; a new
+ * reference. */
 static int
-find_migration(struct migrate *m, char **ret_name, struct err *err)
+find_migration(struct migrate *m, json_t **ret_vmim, struct err *err)
 {
 	AUTO(free_ptr)
 	char *selector = xasprintf(LABEL_VMI_NAME "==%s", m->vm);
@@ -76,15 +76,35 @@ find_migration(struct migrate *m, char **ret_name, struct err *err)
 	if (newest == NULL)
 		return err_set(err, ERR_NOT_FOUND,
 			       "the migration of %s is gone", m->vm);
-	*ret_name = xstrdup(obj_name(newest));
+	*ret_vmim = json_incref((json_t *)newest);
 	return 0;
+}
+
+/* What became of the request, for scripts. Who may migrate but not look is told
+ * no more than that it was taken. */
+static void
+print_outcome(struct migrate *m)
+{
+	AUTO(js_unref) json_t *vmim = NULL;
+	AUTO(js_unref) json_t *outcome = NULL;
+	AUTO(free_ptr) char *text = NULL;
+	struct err ignored;
+
+	if (m->verb.dry_run)
+		outcome = json_pack("{s:s, s:b}", "vmi", m->vm, "dryRun", 1);
+	else if (find_migration(m, &vmim, &ignored) == 0)
+		outcome = follow_json(vmim, follow_state(vmim, NULL));
+	else
+		outcome = json_pack("{s:s}", "vmi", m->vm);
+	text = js_text(outcome);
+	(void)printf("%s\n", text);
 }
 
 static int
 migrate(struct migrate *m, enum follow_end *ret_end, struct err *err)
 {
 	AUTO(js_unref) json_t *body = json_object();
-	AUTO(free_ptr) char *name = NULL;
+	AUTO(js_unref) json_t *vmim = NULL;
 	struct follow_request request = {
 		.vmi = m->vm,
 		.style = m->output == NULL ? FOLLOW_AUTO : FOLLOW_JSON,
@@ -102,16 +122,32 @@ migrate(struct migrate *m, enum follow_end *ret_end, struct err *err)
 		return -1;
 	if (verb_put(&m->verb, "virtualmachines", m->vm, "migrate", body,
 		     err) == -1)
-		return err_prefix(err, "Error migrating VirtualMachine");
+		return verb_error("Error migrating VirtualMachine", err);
 	if (m->output == NULL)
 		(void)printf("VM %s was scheduled to migrate\n", m->vm);
 	*ret_end = FOLLOW_SUCCEEDED;
-	if (!m->wait || m->verb.dry_run)
+	if (!m->wait || m->verb.dry_run) {
+		if (m->output != NULL)
+			print_outcome(m);
 		return 0;
-	if (find_migration(m, &name, err) == -1)
+	}
+	if (find_migration(m, &vmim, err) == -1)
 		return -1;
-	request.migration = name;
+	request.migration = obj_name(vmim);
 	return follow_migration(&m->verb, &request, ret_end, err);
+}
+
+static int
+check_options(const struct migrate *m, struct err *err)
+{
+	if (m->output != NULL && !str_equal(m->output, "json"))
+		return err_set(err, ERR_INVALID, "--output: '%s' is not json",
+			       m->output);
+	if (m->timeout_ms != 0 && !m->wait)
+		return err_set(err, ERR_INVALID,
+			       "--timeout says how long to wait: it needs "
+			       "--wait");
+	return 0;
 }
 
 int
@@ -127,9 +163,11 @@ command_migrate(int argc, char **argv)
 		  "show how it goes on until it has ended; Ctrl-C leaves, "
 		  "twice cancels",
 		  OPT_FLAG, &m.wait, 0, 0 },
-		{ "timeout", "TIME", "wait at most so long", OPT_MS,
+		{ "timeout", "TIME", "with --wait: for at most so long", OPT_MS,
 		  &m.timeout_ms, 0, 0 },
-		{ "output", "json", "with --wait: a JSON object in each line",
+		{ "output", "json",
+		  "the migration as a JSON object; with --wait one in each "
+		  "line",
 		  OPT_STR, &m.output, 0, 0 },
 	};
 	const struct opts opts = {
@@ -148,11 +186,9 @@ command_migrate(int argc, char **argv)
 	if (!command_parse(&opts, argc, argv, &first, &status))
 		return status;
 	m.vm = argv[first];
-	if (m.output != NULL && !str_equal(m.output, "json")) {
-		(void)err_set(&err, ERR_INVALID, "--output: '%s' is not json",
-			      m.output);
+	m.verb.for_scripts = m.output != NULL;
+	if (check_options(&m, &err) == -1)
 		return command_error(&err, COMMAND_USAGE);
-	}
 	if (migrate(&m, &end, &err) == -1)
 		status = command_error(&err, err.kind == ERR_INVALID
 						     ? COMMAND_USAGE

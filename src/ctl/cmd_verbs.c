@@ -105,7 +105,7 @@ static int
 ask_start(struct asking *a, struct err *err)
 {
 	if (verb_put(&a->verb, VMS, a->name, "start", NULL, err) == -1)
-		return err_prefix(err, "Error starting VirtualMachine");
+		return verb_error("Error starting VirtualMachine", err);
 	return scheduled(a, "VM", "start");
 }
 
@@ -124,7 +124,7 @@ ask_stop(struct asking *a, struct err *err)
 	AUTO(js_unref) json_t *body = grace_json(a, "gracePeriod");
 
 	if (verb_put(&a->verb, VMS, a->name, "stop", body, err) == -1)
-		return err_prefix(err, "Error stopping VirtualMachine");
+		return verb_error("Error stopping VirtualMachine", err);
 	return scheduled(a, "VM", "stop");
 }
 
@@ -134,7 +134,7 @@ ask_restart(struct asking *a, struct err *err)
 	AUTO(js_unref) json_t *body = grace_json(a, "gracePeriodSeconds");
 
 	if (verb_put(&a->verb, VMS, a->name, "restart", body, err) == -1)
-		return err_prefix(err, "Error restarting VirtualMachine");
+		return verb_error("Error restarting VirtualMachine", err);
 	return scheduled(a, "VM", "restart");
 }
 

@@ -217,10 +217,25 @@ text_of(const struct following *f, const json_t *vmim, const json_t *state)
 	return screen_clean(TAKE_PTR(line), false);
 }
 
-static void
-show(struct following *f, const json_t *vmim, const json_t *state)
+/* The same of a migration that is not there any more. */
+static char *
+text_of_gone(const struct following *f)
 {
-	AUTO(free_ptr) char *line = text_of(f, vmim, state);
+	AUTO(js_unref) json_t *object = NULL;
+
+	if (f->request->style != FOLLOW_JSON)
+		return xstrdup("Gone: somebody has deleted the migration");
+	object = json_pack("{s:s, s:s, s:s, s:b}", "migration",
+			   f->request->migration, "vmi", f->request->vmi,
+			   "phase", "", "gone", 1);
+	return js_text(object);
+}
+
+/* Takes the line. */
+static void
+show(struct following *f, char *text)
+{
+	AUTO(free_ptr) char *line = text;
 
 	if (f->shown != NULL && str_equal(f->shown, line))
 		return;
@@ -265,10 +280,11 @@ look(void *arg)
 	if (f->over)
 		return;
 	if (vmim == NULL) {
+		show(f, text_of_gone(f));
 		finish(f, FOLLOW_CANCELED);
 		return;
 	}
-	show(f, vmim, follow_state(vmim, json_array_get(vmis, 0)));
+	show(f, text_of(f, vmim, follow_state(vmim, json_array_get(vmis, 0))));
 	if (has_ended(vmim, &end))
 		finish(f, end);
 	else if (watched_trouble(f->watched)[0] != '\0')

@@ -5,6 +5,7 @@
 
 #include "api/kinds.h"
 #include "base/cleanup.h"
+#include "base/err.h"
 
 #define SUBRESOURCES "subresources.kubevirt.io"
 
@@ -15,7 +16,7 @@ verb_open(struct verb *verb, struct err *err)
 	if (verb->kube == NULL)
 		return -1;
 	verb->ns = kubesync_ns(verb->kube);
-	if (verb->dry_run)
+	if (verb->dry_run && !verb->for_scripts)
 		(void)printf("Dry Run execution\n");
 	return 0;
 }
@@ -25,6 +26,14 @@ verb_done(struct verb *verb)
 {
 	kubesync_free(verb->kube);
 	verb->kube = NULL;
+}
+
+int
+verb_error(const char *what, struct err *err)
+{
+	const struct err why = *err;
+
+	return err_set(err, why.kind, "%s %s", what, why.text);
 }
 
 int

@@ -20,6 +20,7 @@
 struct verb {
 	struct kube_flags flags;
 	bool dry_run;
+	bool for_scripts; /* nothing is printed that is no JSON */
 	struct kubesync *kube;
 	const char *ns; /* that counts */
 };
@@ -35,6 +36,10 @@ struct verb {
 /* Connects, and prints "Dry Run execution" if it is one. */
 int verb_open(struct verb *verb, struct err *err);
 void verb_done(struct verb *verb);
+
+/* Puts what went wrong before why, as virtctl does: a blank between them.
+ * Returns -1. */
+int verb_error(const char *what, struct err *err);
 
 /*
  * PUT of a subresource: plural is "virtualmachines" or

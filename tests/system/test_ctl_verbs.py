@@ -82,6 +82,32 @@ def test_a_dry_run_changes_nothing(world):
     assert status(world.vmi("vm1"))["phase"] == "Running"
 
 
+def test_scripts_are_told_which_migration_it_is(world):
+    world.machine("scripted")
+    [line] = world.told("migrate", "scripted", "-o", "json").splitlines()
+    migration = wait_ended(world, "scripted")
+    found = json.loads(line)
+    assert (found["migration"], found["vmi"]) == (
+        migration["metadata"]["name"], "scripted")
+    assert "phase" in found
+    for words in ((), ("--wait",)):
+        [line] = world.told("migrate", "scripted", "-o", "json", "--dry-run",
+                            *words).splitlines()
+        assert json.loads(line) == {"vmi": "scripted", "dryRun": True}
+    assert len(world.migrations("scripted")) == 1
+
+
+def test_scripts_of_who_may_not_look_are_told_that_it_was_taken(world):
+    key = world.machine("unseen")
+    mover = stranger(world.cluster, "blind", {
+        "apiGroups": ["subresources.kubevirt.io"], "verbs": ["update"],
+        "resources": ["*"]})
+    assert json.loads(world.told("migrate", "unseen", "-o", "json",
+                                 KUBECONFIG=mover)) == {"vmi": "unseen"}
+    wait_ended(world, "unseen")
+    world.played.settle(key)
+
+
 def test_an_added_node_selector_is_handed_on(world):
     world.machine("picky")
     target = next(n for n in world.nodes
@@ -252,10 +278,15 @@ def test_a_plugin_says_what_was_typed(world):
     (("migrate", "../vm1"), 1, "could not find the requested resource"),
     (("migrate-cancel", "nix"), 1, "Found no migration to cancel for nix"),
     (("evacuate-cancel", "vm", "nix"), 1, '"nix" not found'),
-    (("start", "nix"), 1, "Error starting VirtualMachine: "),
+    (("migrate", "nix"), 1,
+     "ferryctl: Error migrating VirtualMachine virtualmachine."),
+    (("start", "nix"), 1,
+     "ferryctl: Error starting VirtualMachine virtualmachine."),
     (("start", "vm1"), 1, "VM is already running"),
-    (("stop", "nix"), 1, "Error stopping VirtualMachine: "),
-    (("restart", "nix"), 1, "Error restarting VirtualMachine: "),
+    (("stop", "nix"), 1,
+     "ferryctl: Error stopping VirtualMachine virtualmachine."),
+    (("restart", "nix"), 1,
+     "ferryctl: Error restarting VirtualMachine virtualmachine."),
     (("pause", "vmi", "nix"), 1, "Error pausing VirtualMachineInstance nix: "),
     (("unpause", "vmi", "vm1"), 1, "VMI is not paused"),
     (("migrate",), 2, "VM is missing; see ferryctl migrate --help"),
@@ -269,7 +300,10 @@ def test_a_plugin_says_what_was_typed(world):
     (("restart", "vm1", "--grace-period=0"), 2,
      "Must both use --force=true and set --grace-period."),
     (("restart", "vm1", "--force", "--grace-period=5"), 1,
-     "Error restarting VirtualMachine: "),
+     "Error restarting VirtualMachine "),
+    (("migrate", "vm1", "-o", "yaml"), 2, "'yaml' is not json"),
+    (("migrate", "vm1", "--timeout", "5s"), 2,
+     "--timeout says how long to wait: it needs --wait"),
     (("pause", "pod", "vm1"), 2, "'pod' is neither vm nor vmi"),
     (("top", "x"), 2, "unexpected argument 'x'"),
     (("top", "--once", "-o", "yaml"), 2, "'yaml' is not json"),
