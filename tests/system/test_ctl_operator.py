@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from apis import ACCOUNT, ACCOUNT_GROUPS
-from ctls import FERRYCTL, PATIENCE, Terminal, environment, run
+from ctls import FERRYCTL, PATIENCE, Terminal, environment, quoted, run
 from embedded import Embedded, guest_files, manifest
 from kubeapi import path_of, wait_for
 from kubectls import HAS_WAIT_JSONPATH, Following, table
@@ -143,11 +143,26 @@ def test_a_pipe_is_for_programs(cluster, machine, moved):
     machine.check()
 
 
-def test_a_machine_is_paused_and_goes_on(cluster, machine):
+def piped(cluster, *words):
+    """What a command has printed in a pipe."""
+    done = run(cluster, *words)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout
+
+
+def typed(cluster, *words):
+    """The same on a terminal."""
+    with Terminal(cluster.scratch, quoted(*words),
+                  environment(cluster)) as terminal:
+        assert terminal.status() == 0, terminal.text()
+        return terminal.text().split("[status ")[0]
+
+
+@pytest.mark.parametrize("told", [piped, typed])
+def test_a_machine_is_paused_and_goes_on(cluster, machine, told):
     for verb, paused in (("pause", True), ("unpause", False)):
-        done = run(cluster, "ferryctl", verb, "vm", "vm2")
-        assert (done.returncode, done.stdout, done.stderr) == (
-            0, f"VMI vm2 was scheduled to {verb}\n", "")
+        assert told(cluster, "ferryctl", verb, "vm", "vm2") == \
+            f"VMI vm2 was scheduled to {verb}\n"
         wait_for(f"vm2 to {verb}", lambda p=paused: p == (
             machine.conditions().get("Paused", {}).get("status") == "True"),
             PATIENCE)

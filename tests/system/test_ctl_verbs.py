@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from clusters import CLUSTER
-from ctls import PATIENCE, World, one_line, run, stranger
+from ctls import PATIENCE, World, compare, one_line, quoted, run, stranger
 from kubeapi import wait_for
 from kubectls import MINOR
 from played_objects import NODES, VMIS, namespaced
@@ -215,6 +215,43 @@ def test_a_pause_can_be_tried(world):
     """Nobody plays launchers; test_ctl_operator.py pauses a real guest."""
     assert world.told("pause", "vm", "vm1", "--dry-run") == \
         "Dry Run execution\nVMI vm1 was scheduled to pause\n"
+
+
+def test_a_terminal_gets_the_same_words(world):
+    """Every verb, typed; test_ctl_operator.py pauses a real guest."""
+    key = world.machine("seated")
+    uid = world.vmi("seated")["metadata"]["uid"]
+    said = []
+
+    def typed(*words, status_=0):
+        line = quoted("ferryctl", *words)
+        with world.terminal(line) as terminal:
+            assert terminal.status() == status_, terminal.text()
+            said.append(f"$ {line}\n" + terminal.text().split("[status ")[0])
+
+    typed("migrate", "seated", "--dry-run")
+    world.played.hold("arrive", key)
+    typed("migrate", "seated")
+    wait_begun(world, "seated")
+    typed("migrate-cancel", "seated")
+    wait_for("it to be over", lambda: not world.migrations("seated"),
+             PATIENCE)
+    typed("migrate-cancel", "seated", status_=1)
+    typed("migrate", "seated", "--timeout", "5s", status_=2)
+    typed("evacuate-cancel", "vmi", "seated")
+    typed("pause", "vm", "seated", "--dry-run")
+    typed("unpause", "vmi", "seated", status_=1)
+    typed("restart", "seated", "--force", "--grace-period=0")
+    wait_for("another instance", lambda: world.played.api.request(
+        "GET", namespaced(VMIS, "default", "seated")).json().get(
+            "metadata", {}).get("uid") not in (None, uid), PATIENCE)
+    world.wait_status("seated", "Running")
+    typed("stop", "seated")
+    world.wait_status("seated", "Stopped")
+    typed("start", "seated")
+    world.wait_status("seated", "Running")
+    world.played.release("arrive", key)
+    compare("verbs.txt", "".join(said))
 
 
 def test_every_way_to_say_where(world, other):
