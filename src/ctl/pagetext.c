@@ -18,8 +18,8 @@
 #define INDENT 4
 #define MS_PER_S 1000.0
 
-/* Of others' words, for one line: what would begin another one is a blank. To
- * be freed. */
+/* Of others' words, for one line: what would begin another one is a blank. What
+ * else they contain the page as a whole is cleaned of. To be freed. */
 static char *
 one_line(const char *text)
 {
@@ -29,7 +29,7 @@ one_line(const char *text)
 		if (*c == '\n' || *c == '\r' || *c == '\t')
 			*c = ' ';
 	}
-	return screen_clean(copy, false);
+	return copy;
 }
 
 static void
