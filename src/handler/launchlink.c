@@ -103,12 +103,8 @@ set_text(char **text, const char *value)
 static void
 keep_status(struct launchlink *link, const struct launch_status *status)
 {
-	AUTO(js_unref) json_t *copy = launch_status_encode(status);
-	struct err err;
-
-	if (link->has_status)
-		launch_status_done(&link->status);
-	link->has_status = launch_status_decode(copy, &link->status, &err) == 0;
+	launch_status_copy(&link->status, status);
+	link->has_status = true;
 	set_text(&link->versions.libvirt, status->libvirt);
 	set_text(&link->versions.qemu, status->qemu);
 }
@@ -149,8 +145,9 @@ turn_away(struct launchlink *link)
 		      "the launcher is that of another machine");
 	disconnect(link);
 	try_later(link);
-	answer(link, NULL, &err);
+	/* First: whoever hears the answer may look at the link. */
 	set_state(link, LINK_WAITING, err.text);
+	answer(link, NULL, &err);
 }
 
 static void

@@ -176,6 +176,9 @@ names_decode(const json_t *obj, struct launch_record *ret, struct err *err)
 	    js_opt_str(obj, "mode", &mode, err) == -1 ||
 	    js_opt_str(obj, "abortStatus", &abort, err) == -1)
 		return -1;
+	/* What nobody can ask for is nobody's: no migration has such a uid. */
+	if (uid[0] == '\0')
+		return err_set(err, ERR_INVALID, "uid is empty");
 	ret->role = launch_role_parse(role);
 	if (ret->role == LAUNCH_ROLE_COUNT)
 		return err_set(err, ERR_INVALID, "unknown role '%s'", role);

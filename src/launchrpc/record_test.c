@@ -65,6 +65,7 @@ test_what_makes_no_sense_is_refused_by_name(void **state)
 {
 	static const char *const bad[][2] = {
 		{ "{}", "uid" },
+		{ "{\"uid\":\"\",\"role\":\"source\"}", "uid" },
 		{ "{\"uid\":\"u\"}", "role" },
 		{ "{\"uid\":\"u\",\"role\":\"king\"}", "king" },
 		{ "{\"uid\":\"u\",\"role\":\"source\",\"failed\":1}",

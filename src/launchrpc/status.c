@@ -130,6 +130,31 @@ launch_status_done(struct launch_status *status)
 	*status = (struct launch_status){ 0 };
 }
 
+void
+launch_status_copy(struct launch_status *to, const struct launch_status *from)
+{
+	struct launch_status copy = *from;
+
+	copy.version = xstrdup(from->version);
+	copy.libvirt = xstrdup(from->libvirt);
+	copy.qemu = xstrdup(from->qemu);
+	copy.vmi_uid = xstrdup(from->vmi_uid);
+	copy.message = xstrdup(from->message);
+	copy.disk_error = xstrdup(from->disk_error);
+	copy.interfaces = (struct launch_interfaces){ 0 };
+	launch_interfaces_copy(&copy.interfaces, &from->interfaces);
+	if (from->migration != NULL) {
+		copy.migration = xmalloc0(sizeof(*copy.migration));
+		launch_record_copy(copy.migration, from->migration);
+	}
+	if (from->guest != NULL) {
+		copy.guest = xmalloc0(sizeof(*copy.guest));
+		*copy.guest = *from->guest;
+	}
+	launch_status_done(to);
+	*to = copy;
+}
+
 json_t *
 launch_status_encode(const struct launch_status *status)
 {

@@ -57,6 +57,10 @@ struct launch_status {
 };
 
 void launch_status_done(struct launch_status *status);
+/* Of one that was decoded, or that has all its texts. It never fails: what one
+ * side could read the other has. */
+void launch_status_copy(struct launch_status *to,
+			const struct launch_status *from);
 json_t *launch_status_encode(const struct launch_status *status);
 /* On failure *ret is empty. Unknown names and members as in record.h. */
 int launch_status_decode(const json_t *obj, struct launch_status *ret,
