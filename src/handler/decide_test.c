@@ -894,6 +894,41 @@ test_sockets_of_a_killed_proxy_are_removed_once(void **state)
 	scene_end(&s);
 }
 
+/* The target was lost in post-copy: what stands here is half a machine. */
+static void
+test_half_a_machine_whose_other_half_is_lost_is_killed(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	record = begin_transfer(&s);
+	record->mode = LAUNCH_POST_COPY;
+	record->abort = LAUNCH_ABORT_FAILED;
+	s.node.status.state = LAUNCH_PAUSED;
+	s.node.status.cause = LAUNCH_CAUSE_POST_COPY;
+	set_state(&s, "failed", json_true());
+	set_state(&s, "completed", json_true());
+	scene_expect(&s, "source-over", STEP_STOP_SOURCE);
+	s.node.facts.source.uid = "";
+	s.node.facts.swept = TEST_UID;
+	/* Perhaps it is not half a machine after all. */
+	scene_expect(&s, "owner-tells", STEP_NONE);
+	assert_int_equal(s.decision.again_us, TEST_NOW + DECIDE_RETRY_US);
+	record->reason = LAUNCH_REASON_POST_COPY_FAILED;
+	scene_expect(&s, "source-past", STEP_KILL);
+	record->abort = LAUNCH_ABORT_NONE;
+	scene_expect(&s, "source-past", STEP_KILL);
+	/* Then its machine has ended, and not by its own will. */
+	record->completed = record->failed = true;
+	record->reason = LAUNCH_REASON_MACHINE_ENDED;
+	s.node.status.state = LAUNCH_CRASHED;
+	s.node.status.cause = LAUNCH_CAUSE_KILLED;
+	scene_expect(&s, "owner-stopped", STEP_NONE);
+	assert_string_equal(after_text(&s, "status.phase"), "Failed");
+	scene_end(&s);
+}
+
 static void
 test_a_failure_of_the_controller_reaches_the_launcher(void **state)
 {
@@ -979,6 +1014,8 @@ main(void)
 			test_half_a_machine_whose_other_half_is_lost_is_given_up),
 		cmocka_unit_test(
 			test_what_has_begun_is_not_failed_for_another_version),
+		cmocka_unit_test(
+			test_half_a_machine_whose_other_half_is_lost_is_killed),
 		cmocka_unit_test(
 			test_a_failure_of_the_controller_reaches_the_launcher),
 		cmocka_unit_test(

@@ -40,20 +40,39 @@ is_unconfirmed(const struct launch_record *r)
 }
 
 static bool
+is_stalled(const struct launch_record *r)
+{
+	return !r->completed && r->reason == LAUNCH_REASON_POST_COPY_FAILED;
+}
+
+/* What stands here can never run again: it has run on there, and its disks
+ * with it; or half of it was there, and is lost with the target. */
+static bool
+is_dead(const struct facts *f, const struct launch_record *r)
+{
+	return is_stalled(r) ||
+	       (is_unconfirmed(r) && state_of(f)->domain_ready_us != 0);
+}
+
+static bool
 source_past(const struct facts *f, struct decision *d)
 {
 	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
 
-	if (!facts_is_over(f))
+	if (!facts_is_over(f) || r == NULL || r->completed)
 		return false;
-	/* It has run on there, and its disks with it. */
-	if (is_unconfirmed(r) && state_of(f)->domain_ready_us != 0) {
+	if (is_dead(f, r)) {
 		d->step = STEP_KILL;
 		return true;
 	}
+	/* Too late to cancel: the launcher finds out whether it is stalled. */
+	if (r->mode == LAUNCH_POST_COPY) {
+		decision_again(d, f->now_us + DECIDE_RETRY_US);
+		return false;
+	}
 	/* A failure that the controller or the target wrote: the launcher goes
 	 * on until it is told, or waits to be told that the machine is its. */
-	if (r != NULL && !r->completed && r->abort == LAUNCH_ABORT_NONE) {
+	if (r->abort == LAUNCH_ABORT_NONE) {
 		d->step = STEP_CANCEL;
 		return true;
 	}
@@ -214,12 +233,6 @@ mirror(const struct launch_record *r, struct decision *d)
 	if (r->abort != LAUNCH_ABORT_NONE)
 		wish_text(&d->wishes, MEMBER_STATE "abortStatus",
 			  launch_abort_name(r->abort));
-}
-
-static bool
-is_stalled(const struct launch_record *r)
-{
-	return !r->completed && r->reason == LAUNCH_REASON_POST_COPY_FAILED;
 }
 
 /* Whether the guest stands because post-copy broke; by its domain, which does

@@ -443,6 +443,19 @@ launcher_stop(struct launcher *launcher, uint64_t grace_s)
 	press(launcher);
 }
 
+void
+launcher_give_up(struct launcher *launcher)
+{
+	if (source_stands(launcher->source)) {
+		launcher->life.lost = true;
+		free(launcher->message);
+		launcher->message =
+			xstrdup("it was lost on the target of its migration, "
+				"and what stood here cannot run on");
+	}
+	launcher_stop(launcher, 0);
+}
+
 int
 launcher_cleanup(struct launcher *launcher, struct err *err)
 {

@@ -123,6 +123,9 @@ int launcher_recover(struct launcher *launcher, const char *uid,
 		     struct err *err);
 void launcher_stop(struct launcher *launcher, uint64_t grace_s);
 void launcher_kill(struct launcher *launcher);
+/* As launcher_stop() without grace; a machine that stands between two nodes is
+ * lost by it, and says so. */
+void launcher_give_up(struct launcher *launcher);
 int launcher_cleanup(struct launcher *launcher, struct err *err);
 
 /* For the files of this module: something has changed. */

@@ -41,20 +41,22 @@ judge_end(const struct life *life, const struct virt_look *look,
 {
 	v->over = true;
 	v->state = LAUNCH_STOPPED;
-	if (look->state == VIRT_OFF && look->why == VIRT_WHY_MIGRATED)
+	if (look->state == VIRT_OFF && look->why == VIRT_WHY_MIGRATED) {
 		v->cause = LAUNCH_CAUSE_MIGRATED;
-	else if (life->killing)
+	} else if (life->killing) {
 		v->cause = LAUNCH_CAUSE_KILLED;
-	else if (look->state == VIRT_OFF && look->why == VIRT_WHY_GUEST)
+		/* Nobody wanted it to end. */
+		v->failed = life->lost;
+	} else if (look->state == VIRT_OFF && look->why == VIRT_WHY_GUEST) {
 		v->cause = life->stopping ? LAUNCH_CAUSE_REQUEST
 					  : LAUNCH_CAUSE_GUEST;
-	else
+	} else {
 		v->failed = true;
-	if (!v->failed)
-		return;
-	v->state = LAUNCH_CRASHED;
-	v->cause = look->state == VIRT_CRASHED ? LAUNCH_CAUSE_CRASHED
-					       : LAUNCH_CAUSE_QEMU_GONE;
+		v->cause = look->state == VIRT_CRASHED ? LAUNCH_CAUSE_CRASHED
+						       : LAUNCH_CAUSE_QEMU_GONE;
+	}
+	if (v->failed)
+		v->state = LAUNCH_CRASHED;
 }
 
 void

@@ -22,6 +22,7 @@ struct life {
 	bool started;   /* a domain was here: started, or arrived */
 	bool stopping;  /* shutdown was asked for */
 	bool killing;   /* it is being killed, by request or after its grace */
+	bool lost;      /* that is since what is here can never run again */
 	bool qemu_gone; /* libvirtd is away, and so is the process */
 	bool start_failed;
 };

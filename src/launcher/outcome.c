@@ -107,12 +107,11 @@ ended(const struct virt_look *look)
 
 /* Both halves of the guest wait: no end, and when it began to be so. */
 static void
-stall(struct launch_record *record, const struct outcome *outcome,
-      int64_t now_us)
+stall(struct launch_record *record, const struct err *err, int64_t now_us)
 {
 	record->mode = LAUNCH_POST_COPY;
 	record->reason = LAUNCH_REASON_POST_COPY_FAILED;
-	set_message(record, &outcome->err);
+	set_message(record, err);
 	if (record->end_us == 0)
 		record->end_us = now_us;
 }
@@ -184,7 +183,7 @@ outcome_conclude(struct launch_record *record, const struct outcome *outcome,
 		return;
 	}
 	if (stalled(&outcome->look)) {
-		stall(record, outcome, now_us);
+		stall(record, &outcome->err, now_us);
 		return;
 	}
 	if (outcome_is_unconfirmed(outcome)) {
@@ -207,7 +206,11 @@ outcome_follow(struct launch_record *record, const struct virt_look *look,
 {
 	if (record->completed)
 		return;
-	if (went(look)) {
+	if (is_held(record) && stalled(look)) {
+		/* It could not be seen before: it is in two halves, and there
+		 * is nothing that could be taken back. */
+		stall(record, NULL, now_us);
+	} else if (went(look)) {
 		finish(record, false, now_us);
 	} else if (ended(look)) {
 		record->reason = LAUNCH_REASON_MACHINE_ENDED;

@@ -149,6 +149,29 @@ test_what_is_unconfirmed_stands_until_it_is_taken_back(void **state)
 	launch_record_done(&r);
 }
 
+/* libvirtd was away when the call ended. */
+static void
+test_half_a_machine_that_is_seen_late_is_not_taken_back(void **state)
+{
+	const struct virt_look half = { .state = VIRT_PAUSED,
+					.why = VIRT_WHY_POST_COPY_FAILED };
+	struct launch_record r = record_new();
+	struct outcome o =
+		failure(VIRT_FAULT_DAEMON, VIRT_PAUSED, VIRT_WHY_UNKNOWN);
+
+	(void)state;
+	o.seen = false;
+	outcome_conclude(&r, &o, NOW);
+	r.abort = LAUNCH_ABORTING;
+	outcome_follow(&r, &half, NOW + 1);
+	assert_int_equal(r.reason, LAUNCH_REASON_POST_COPY_FAILED);
+	assert_int_equal(r.mode, LAUNCH_POST_COPY);
+	assert_int_equal(r.end_us, NOW);
+	assert_false(r.completed);
+	assert_int_equal(outcome_wish(&r, &half), OUTCOME_NOTHING);
+	launch_record_done(&r);
+}
+
 static void
 test_an_abort_has_the_reason_it_was_asked_for(void **state)
 {
@@ -204,6 +227,8 @@ main(void)
 		cmocka_unit_test(test_an_abort_does_not_confirm),
 		cmocka_unit_test(
 			test_what_is_unconfirmed_stands_until_it_is_taken_back),
+		cmocka_unit_test(
+			test_half_a_machine_that_is_seen_late_is_not_taken_back),
 		cmocka_unit_test(test_an_abort_has_the_reason_it_was_asked_for),
 		cmocka_unit_test(test_a_stalled_one_ends_as_its_domain_does),
 	};

@@ -149,7 +149,7 @@ method_kill(void *ctx, const json_t *params, struct rpc_fds *fds,
 	(void)params;
 	(void)fds;
 	(void)err;
-	launcher_stop(service->launcher, 0);
+	launcher_give_up(service->launcher);
 	*ret_result = status_of(ctx);
 	return 0;
 }

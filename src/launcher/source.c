@@ -156,6 +156,14 @@ source_holds(const struct source *source)
 	       source->record.abort == LAUNCH_ABORT_NONE;
 }
 
+bool
+source_stands(const struct source *source)
+{
+	return source != NULL && !source->record.completed &&
+	       (source->record.reason == LAUNCH_REASON_UNCONFIRMED ||
+		source->record.mode == LAUNCH_POST_COPY);
+}
+
 const struct launch_record *
 source_record(const struct source *source)
 {

@@ -61,6 +61,10 @@ void source_returned(struct source *source);
  * fine. */
 bool source_holds(const struct source *source);
 
+/* The machine stands here and may be elsewhere: unconfirmed, or in post-copy.
+ * Whoever kills it has lost it. NULL is fine. */
+bool source_stands(const struct source *source);
+
 const struct launch_record *source_record(const struct source *source);
 
 #endif
