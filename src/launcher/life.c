@@ -69,14 +69,9 @@ life_judge(const struct life *life, const struct virt_look *look,
 						    : causes[look->why],
 	};
 
-	if (life->start_failed) {
-		v = (struct life_verdict){ .state = LAUNCH_CRASHED,
-					   .cause = LAUNCH_CAUSE_START_FAILED,
-					   .over = true,
-					   .failed = true };
-	} else if (life->started &&
-		   (look->state == VIRT_ABSENT || look->state == VIRT_OFF ||
-		    look->state == VIRT_CRASHED || life->qemu_gone)) {
+	if (life->started &&
+	    (look->state == VIRT_ABSENT || look->state == VIRT_OFF ||
+	     look->state == VIRT_CRASHED || life->qemu_gone)) {
 		judge_end(life, look, &v);
 	} else if (look->state == VIRT_OFF) {
 		/* What came in and did not get here leaves nothing. */

@@ -24,7 +24,6 @@ struct life {
 	bool killing;   /* it is being killed, by request or after its grace */
 	bool lost;      /* that is since what is here can never run again */
 	bool qemu_gone; /* libvirtd is away, and so is the process */
-	bool start_failed;
 };
 
 struct life_verdict {

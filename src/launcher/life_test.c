@@ -118,10 +118,6 @@ static const struct {
 	  VIRT_RUNNING,
 	  VIRT_WHY_BOOTED,
 	  { LAUNCH_CRASHED, LAUNCH_CAUSE_QEMU_GONE, true, true } },
-	{ { .start_failed = true },
-	  VIRT_ABSENT,
-	  0,
-	  { LAUNCH_CRASHED, LAUNCH_CAUSE_START_FAILED, true, true } },
 };
 
 static void
