@@ -22,6 +22,7 @@
 #include "handler/testfacts.h"
 #include "kube/obj.h"
 #include "meta/patch.h"
+#include "meta/time.h"
 
 #define RUNS 1000
 #define STEPS 120
@@ -53,7 +54,7 @@ static unsigned run;
 
 /* How often what is worth playing was played. */
 static unsigned arrived, failed, canceled, post_copies, unconfirmed;
-static unsigned conflicts, cuts, killed, ended;
+static unsigned conflicts, cuts, killed, ended, removed;
 
 #define CHECK(what)                                         \
 	do {                                                \
@@ -130,6 +131,12 @@ static bool
 is_over(void)
 {
 	return state_bool("completed") || state_bool("failed");
+}
+
+static int
+home(void)
+{
+	return str_equal(js_str_at(live, "status.nodeName"), "a") ? A : B;
 }
 
 static void
@@ -528,6 +535,34 @@ look(int i)
 	decision_done(&d);
 }
 
+/* Nobody at the source does. What has not begun ends by a deadline. */
+static void
+say_source_is_gone(void)
+{
+	char text[TIME_TEXT_SIZE];
+
+	if (!state_has("startTimestamp")) {
+		set_state("failed", json_true());
+		set_state("completed", json_true());
+	} else if (!state_has("endTimestamp")) {
+		set_state("endTimestamp", json_string(time_text(now_us, text)));
+	}
+}
+
+/* Its pod has ended or is gone, and it is not on its way. */
+static void
+end_machine(void)
+{
+	json_t *object;
+
+	CHECK(lost);
+	if (!str_equal(js_str_at(live, "status.phase"), "Running"))
+		return;
+	object = json_deep_copy(live);
+	testfacts_set(object, "status", "phase", json_string("Failed"));
+	store(object);
+}
+
 /* The controller, by what it reads from the server. */
 static void
 control(void)
@@ -536,7 +571,6 @@ control(void)
 			state_has("endTimestamp") ||
 			str_equal(js_str_at(live, "status.migrationState.mode"),
 				  "PostCopy");
-	bool home = str_equal(js_str_at(live, "status.nodeName"), "a");
 
 	if (!is_over() &&
 	    (!is_alive(B) || (state_bool("abortRequested") && !switched &&
@@ -544,9 +578,13 @@ control(void)
 		set_state("failed", json_true());
 		set_state("completed", json_true());
 	}
+	if (!is_over() && places[A].node.facts.pod == NULL)
+		say_source_is_gone();
 	if (!is_over())
 		return;
-	if (state_bool("failed") && home && is_alive(B)) {
+	if (!is_alive(home()))
+		end_machine();
+	if (state_bool("failed") && home() == A && is_alive(B)) {
 		/* The pod that the machine is in is never deleted. */
 		CHECK(lost || runs_on(A) || !runs_on(B));
 		if (runs_on(B))
@@ -556,6 +594,15 @@ control(void)
 		CHECK(!runs_on(A) || is_held());
 		pod_ends(A);
 	}
+}
+
+/* By force, or with its node: there is no pod that could be seen to end. */
+static void
+source_is_removed(void)
+{
+	launcher_dies(A);
+	places[A].node.facts.pod = NULL;
+	removed++;
 }
 
 /* What it has, for whom is not known. */
@@ -622,6 +669,10 @@ trouble(void)
 	case 6:
 		p->cut = true;
 		break;
+	case 9:
+		if (dice(40) == 0 && is_alive(A))
+			source_is_removed();
+		break;
 	case 7:
 	case 8:
 		reach_proxy(p);
@@ -687,12 +738,6 @@ has_label(void)
 			       LABEL_MIGRATION_TARGET_NODE) != NULL;
 }
 
-static int
-home(void)
-{
-	return str_equal(js_str_at(live, "status.nodeName"), "a") ? A : B;
-}
-
 static bool
 runs_at_home(void)
 {
@@ -700,13 +745,11 @@ runs_at_home(void)
 	       places[home()].node.status.state == LAUNCH_RUNNING;
 }
 
-/* Somebody knows that the machine is no more: its phase says so, or its pod is
- * gone, by which the controller knows. */
+/* Everybody can know that the machine is no more. */
 static bool
 has_ended(void)
 {
-	return str_equal(js_str_at(live, "status.phase"), "Failed") ||
-	       !is_alive(home());
+	return str_equal(js_str_at(live, "status.phase"), "Failed");
 }
 
 static bool
@@ -780,7 +823,7 @@ test_whatever_happens_the_machine_is_kept_and_its_migration_ends(void **state)
 	assert_true(arrived > RUNS / 10 && failed > RUNS / 10);
 	assert_true(canceled > 0 && post_copies > 0 && conflicts > 0 &&
 		    unconfirmed > 0 && cuts > RUNS && killed > 0 &&
-		    ended > killed);
+		    removed > 0 && ended > killed);
 }
 
 int

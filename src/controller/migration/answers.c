@@ -289,10 +289,10 @@ static enum verdict (*const on_answer[])(struct run *run,
 					 const struct step *step,
 					 const struct action *action,
 					 const struct kube_result *result) = {
-	[ACTION_STAMP] = on_stamp,         [ACTION_CREATE_TARGET] = on_create,
-	[ACTION_HANDOFF] = on_handoff,     [ACTION_ABORT] = on_patch,
-	[ACTION_FAIL_STATE] = on_patch,    [ACTION_MARK_READY] = on_mark,
-	[ACTION_DELETE_POD] = on_deletion,
+	[ACTION_STAMP] = on_stamp,     [ACTION_CREATE_TARGET] = on_create,
+	[ACTION_HANDOFF] = on_handoff, [ACTION_TELL_LEFT] = on_patch,
+	[ACTION_ABORT] = on_patch,     [ACTION_FAIL_STATE] = on_patch,
+	[ACTION_MARK_READY] = on_mark, [ACTION_DELETE_POD] = on_deletion,
 };
 _Static_assert(ARRAY_LEN(on_answer) == ACTION_COUNT, "each has a row");
 

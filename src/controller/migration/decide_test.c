@@ -143,6 +143,36 @@ test_networks_are_told_once_when_the_guest_runs_on_the_target(void **state)
 	assert_null(decision_action(&d, ACTION_MARK_READY));
 }
 
+/* By force, or with its node: the target waits for somebody to say so. */
+static void
+test_a_source_pod_that_is_gone_is_told_once_it_is_sure(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_RUNNING);
+	t.state.mode = MODE_POST_COPY;
+	t.f.source_pod = NULL;
+	t.f.confirmed = false;
+	run();
+	assert_true(d.confirm);
+	t.f.confirmed = true;
+	run();
+	assert_int_equal(d.action_count, 1);
+	assert_int_equal(d.actions[0].kind, ACTION_TELL_LEFT);
+	assert_int_equal(d.phase, MIGRATION_RUNNING);
+	/* A cancel does not hide it. */
+	cancel();
+	run();
+	assert_int_equal(d.actions[0].kind, ACTION_TELL_LEFT);
+	t.state.end_us = 1;
+	run();
+	assert_null(decision_action(&d, ACTION_TELL_LEFT));
+	/* What has not begun ends by its deadlines. */
+	testfacts_in(&t, MIGRATION_TARGET_READY);
+	t.f.source_pod = NULL;
+	run();
+	assert_null(decision_action(&d, ACTION_TELL_LEFT));
+}
+
 static void
 test_each_row_of_the_phases_goes_forward_by_one(void **state)
 {
@@ -666,6 +696,8 @@ main(void)
 		cmocka_unit_test(test_a_changed_machine_has_to_say_so_first),
 		cmocka_unit_test(
 			test_networks_are_told_once_when_the_guest_runs_on_the_target),
+		cmocka_unit_test(
+			test_a_source_pod_that_is_gone_is_told_once_it_is_sure),
 		cmocka_unit_test(
 			test_each_row_of_the_phases_goes_forward_by_one),
 		cmocka_unit_test(test_before_the_pod_it_says_what_it_waits_for),

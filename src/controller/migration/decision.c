@@ -13,6 +13,7 @@ static const char *const action_names[] = {
 	[ACTION_STAMP] = "stamp",
 	[ACTION_CREATE_TARGET] = "create-target",
 	[ACTION_HANDOFF] = "hand-off",
+	[ACTION_TELL_LEFT] = "tell-left",
 	[ACTION_ABORT] = "abort",
 	[ACTION_FAIL_STATE] = "fail-state",
 	[ACTION_MARK_READY] = "mark-ready",

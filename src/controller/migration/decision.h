@@ -57,6 +57,7 @@ enum action_kind {
 	/* Take the slot of the target node, resolve the policy, patch the
 	 * machine. */
 	ACTION_HANDOFF,
+	ACTION_TELL_LEFT,  /* patch of the machine: endTimestamp */
 	ACTION_ABORT,      /* patch of the machine */
 	ACTION_FAIL_STATE, /* the same; text is the failureReason */
 	ACTION_MARK_READY, /* annotation target-ready-timestamp on pod */

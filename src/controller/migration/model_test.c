@@ -27,6 +27,7 @@
 
 static unsigned long long seed;
 static bool nodes_silent, nodes_slow, api_fails;
+static unsigned removed; /* sources, while their machine was on its way */
 
 static unsigned
 dice(unsigned sides)
@@ -253,6 +254,21 @@ cancel(int i)
 		m->exists = false;
 }
 
+/* By force, or with its node: nobody is there to say that it has ended. As long
+ * as the target may have the machine that is all. */
+static void
+source_is_removed(struct mvmi *m, struct mpod *p)
+{
+	struct mstate *s = &m->state;
+	bool whole = s->moved && !s->post_copy;
+
+	if (s->vmim < 0 || !s->started || s->failed || s->completed)
+		return;
+	removed++;
+	p->exists = false;
+	s->cut_off = !whole;
+}
+
 static void
 pod_event(int i, unsigned what)
 {
@@ -287,7 +303,7 @@ source_works(struct mstate *s)
 {
 	bool switched = s->arrived || s->post_copy || s->left || s->completed;
 
-	if (s->failed || s->completed)
+	if (s->failed || s->completed || !live.pods[s->source_pod].exists)
 		return;
 	if (s->moved && !switched) {
 		/* What was done is told some time later, or never. */
@@ -322,6 +338,9 @@ target_works(struct mvmi *m)
 	}
 	if (!s->address) {
 		s->address = true;
+	} else if (s->cut_off) {
+		/* Half of it, or nothing: given up when nobody has the rest. */
+		s->failed = s->left;
 	} else if (s->left && !s->arrived && dice(4) == 0) {
 		s->failed = true;
 		m->ended = true;
@@ -347,6 +366,21 @@ nodes_work(int i)
 		target_works(m);
 }
 
+/* As the controller of machines does: one whose pod is gone has ended, unless
+ * it is on its way. */
+static void
+machines_end(void)
+{
+	for (int i = 0; i < VMIS; i++) {
+		struct mvmi *m = &live.vmis[i];
+		const struct mstate *s = &m->state;
+		bool moves = s->vmim >= 0 && !s->failed && !s->completed &&
+			     target_pod_of(&live, s->vmim) != NONE;
+
+		m->ended |= !live.pods[m->pod].exists && !moves;
+	}
+}
+
 static void
 vmi_event(int i)
 {
@@ -369,6 +403,10 @@ vmi_event(int i)
 			m->state = (struct mstate){ .vmim = dice(2) == 0
 								    ? NONE
 								    : FOREIGN };
+		break;
+	case 6:
+	case 7:
+		source_is_removed(m, &live.pods[m->pod]);
 		break;
 	default:
 		break;
@@ -544,6 +582,7 @@ step(void)
 		(void)look(pick());
 		break;
 	}
+	machines_end();
 	check_always();
 }
 
@@ -638,6 +677,7 @@ drain(void)
 				nodes_work(i);
 		}
 		collect_pods();
+		machines_end();
 		see_all();
 		for (int i = 0; i < VMIMS; i++)
 			(void)look(i);
@@ -696,6 +736,7 @@ test_whatever_happens_migrations_stay_safe_and_end(void **state)
 		slots_free(slots);
 	}
 	check_all_used();
+	CHECK(removed > 0);
 }
 
 int

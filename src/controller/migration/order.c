@@ -236,6 +236,22 @@ make_handoff(const struct order_context *c, const struct action *action,
 }
 
 static int
+make_left(const struct order_context *c, const struct action *action,
+	  struct order *order, struct err *err)
+{
+	char now[TIME_TEXT_SIZE];
+
+	(void)action;
+	(void)err;
+	order->body = vmipatch_left(c->facts->vmim->meta.uid,
+				    c->facts->vmi->meta.version,
+				    time_text(c->facts->now_us, now));
+	set_request(order, KUBE_PATCH_JSON, &api_vmis, &c->facts->vmi->meta);
+	order->request.repeatable = true;
+	return 0;
+}
+
+static int
 make_abort(const struct order_context *c, const struct action *action,
 	   struct order *order, struct err *err)
 {
@@ -307,10 +323,10 @@ make_deletion(const struct order_context *c, const struct action *action,
 static int (*const makers[])(const struct order_context *c,
 			     const struct action *action, struct order *order,
 			     struct err *err) = {
-	[ACTION_STAMP] = make_stamp,         [ACTION_CREATE_TARGET] = make_pod,
-	[ACTION_HANDOFF] = make_handoff,     [ACTION_ABORT] = make_abort,
-	[ACTION_FAIL_STATE] = make_failure,  [ACTION_MARK_READY] = make_mark,
-	[ACTION_DELETE_POD] = make_deletion,
+	[ACTION_STAMP] = make_stamp,     [ACTION_CREATE_TARGET] = make_pod,
+	[ACTION_HANDOFF] = make_handoff, [ACTION_TELL_LEFT] = make_left,
+	[ACTION_ABORT] = make_abort,     [ACTION_FAIL_STATE] = make_failure,
+	[ACTION_MARK_READY] = make_mark, [ACTION_DELETE_POD] = make_deletion,
 };
 _Static_assert(ARRAY_LEN(makers) == ACTION_COUNT, "each action has a maker");
 

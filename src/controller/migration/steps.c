@@ -339,6 +339,20 @@ steps_mark_ready(const struct facts *facts, struct decision *d)
 		decision_act(d, ACTION_MARK_READY)->pod = pod;
 }
 
+/*
+ * It was on its way, and the pod that it came from is gone, by force or with
+ * its node: nobody there says any more that it has left. Whether it has arrived
+ * is for the target to say, which waits for that word before it gives up.
+ */
+static bool
+has_lost_source(const struct facts *f)
+{
+	const struct migration_state *state = facts_state(f);
+
+	return f->source_pod == NULL && state != NULL && state->start_us != 0 &&
+	       state->end_us == 0 && !state->failed && !state->completed;
+}
+
 static bool
 act_running(const struct facts *f, struct decision *d)
 {
@@ -350,9 +364,14 @@ act_running(const struct facts *f, struct decision *d)
 		if (f->now_us >= state->end_us + LEFT_QUIET_US) {
 			return act_transfer(
 				f, d, WAITING_TRANSFER,
-				"The source node has given the machine away. "
-				"It ends when the target node says whether it "
-				"has arrived.");
+				f->source_pod != NULL
+					? "The source node has given the "
+					  "machine away. It ends when the "
+					  "target node says whether it has "
+					  "arrived."
+					: "The source pod is gone. It ends "
+					  "when the target node says whether "
+					  "the machine has arrived.");
 		}
 		decision_again(d, state->end_us + LEFT_QUIET_US);
 	}
@@ -374,6 +393,13 @@ static bool (*const acts[MIGRATION_PHASE_COUNT])(const struct facts *f,
 bool
 steps_act(const struct facts *facts, struct decision *d)
 {
+	/* A pod that a late cache does not show is not gone. */
+	if (has_lost_source(facts) && !facts->confirmed)
+		return false;
+	if (has_lost_source(facts)) {
+		(void)decision_act(d, ACTION_TELL_LEFT);
+		return true;
+	}
 	/* In any phase: the first one that is written may be a late one. */
 	if (facts_is_handed_off(facts) && abort_transfer(facts, d))
 		return true;

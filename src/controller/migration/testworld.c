@@ -256,6 +256,12 @@ carry_out_action(const struct action *action, int i)
 	case ACTION_HANDOFF:
 		hand_off(i, m, target_pod_of(&live, i));
 		break;
+	case ACTION_TELL_LEFT:
+		/* What a late cache does not show is not gone. */
+		CHECK(!live.pods[m->state.source_pod].exists);
+		if (m->exists && m->state.vmim == i)
+			m->state.left = true;
+		break;
 	case ACTION_ABORT:
 		if (m->exists && m->state.vmim == i)
 			m->state.abort = true;

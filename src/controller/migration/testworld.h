@@ -33,6 +33,9 @@ struct mstate {
 	bool left; /* the source has given it away */
 	/* The guest runs on the target; whether anybody has said so or not. */
 	bool moved;
+	/* What was left of it at the source is gone, and nobody there says so:
+	 * it does not arrive any more. */
+	bool cut_off;
 	char reason[DECISION_TEXT_SIZE];
 };
 

@@ -121,6 +121,16 @@ vmipatch_abort(const char *migration_uid)
 }
 
 json_t *
+vmipatch_left(const char *migration_uid, const char *version, const char *now)
+{
+	json_t *patch = for_migration(migration_uid);
+
+	add_op(patch, "test", VERSION, json_string(version));
+	add_op(patch, "add", STATE "/endTimestamp", json_string(now));
+	return patch;
+}
+
+json_t *
 vmipatch_fail(const struct failure *failure)
 {
 	json_t *patch = for_migration(failure->migration_uid);

@@ -52,6 +52,14 @@ json_t *vmipatch_handoff(const struct handoff *handoff);
 json_t *vmipatch_abort(const char *migration_uid);
 
 /*
+ * Says that the source has ended with the machine, where that node cannot: its
+ * pod is gone. Depends on the machine being as it was seen, in this version.
+ * now is a time as the API writes it.
+ */
+json_t *vmipatch_left(const char *migration_uid, const char *version,
+		      const char *now);
+
+/*
  * Says that the migration has failed, where no node could. Depends on the
  * machine being as it was seen: it may arrive at this very moment. now is a
  * time as the API writes it; start and end say whether the state has these

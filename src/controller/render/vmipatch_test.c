@@ -146,6 +146,23 @@ test_an_abort_is_for_its_own_migration_only(void **state)
 }
 
 static void
+test_a_source_that_is_gone_has_left(void **state)
+{
+	const char *begun = "metadata: {resourceVersion: '7'}\n"
+			    "status: {migrationState: {migrationUid: m1}}";
+	AUTO(js_unref)
+	json_t *vmi = apply(begun, vmipatch_left("m1", "7", "t"));
+
+	(void)state;
+	testcase_assert_yaml(vmi, "metadata: {resourceVersion: '7'}\n"
+				  "status: {migrationState: {migrationUid: m1, "
+				  "endTimestamp: t}}");
+	/* Something has been written since it was seen. */
+	assert_null(apply(begun, vmipatch_left("m1", "6", "t")));
+	assert_null(apply(begun, vmipatch_left("m2", "7", "t")));
+}
+
+static void
 test_a_failure_keeps_the_times_there_are(void **state)
 {
 	struct failure failure = {
@@ -215,6 +232,7 @@ main(void)
 		cmocka_unit_test(
 			test_an_instance_without_labels_can_be_handed_off),
 		cmocka_unit_test(test_an_abort_is_for_its_own_migration_only),
+		cmocka_unit_test(test_a_source_that_is_gone_has_left),
 		cmocka_unit_test(test_a_failure_keeps_the_times_there_are),
 		cmocka_unit_test(
 			test_a_mark_is_set_once_and_taken_away_by_its_node),
