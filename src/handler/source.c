@@ -361,11 +361,14 @@ source_aborts(const struct facts *f, struct decision *d)
 	    r->completed)
 		return false;
 	mirror(r, d);
+	tell_stalled(f, d);
 	if (r->abort == LAUNCH_ABORT_NONE) {
 		d->step = STEP_CANCEL;
 		decision_emit(d, false, "Migrating",
 			      "VirtualMachineInstance is aborting migration.");
-	} else if (r->cut_streams && f->source.uid[0] != '\0') {
+	} else if (r->cut_streams && r->mode != LAUNCH_POST_COPY &&
+		   f->source.uid[0] != '\0') {
+		/* Never what is in post-copy: the machine would stand. */
 		d->step = STEP_STOP_SOURCE;
 	}
 	return true;

@@ -88,10 +88,29 @@ mark(struct flight *flight, bool *what)
 	(void)pthread_mutex_unlock(&flight->lock);
 }
 
-void
-flight_switched(struct flight *flight)
+bool
+flight_switch(struct flight *flight)
 {
-	mark(flight, &flight->state.post_copy);
+	bool may;
+
+	(void)pthread_mutex_lock(&flight->lock);
+	may = !flight->state.abort;
+	flight->state.switching = may;
+	(void)pthread_mutex_unlock(&flight->lock);
+	return may;
+}
+
+void
+flight_switched(struct flight *flight, bool done)
+{
+	(void)pthread_mutex_lock(&flight->lock);
+	flight->state.switching = false;
+	if (done) {
+		flight->state.post_copy = true;
+		flight->state.abort = false;
+	}
+	(void)pthread_cond_broadcast(&flight->changed);
+	(void)pthread_mutex_unlock(&flight->lock);
 }
 
 void

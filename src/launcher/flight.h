@@ -38,7 +38,8 @@ struct flight_config {
 
 struct flight_state {
 	bool over;      /* libvirt's call has returned */
-	bool abort;     /* asked for */
+	bool abort;     /* asked for, and not too late */
+	bool switching; /* post-copy is being asked for */
 	bool post_copy; /* runs, as far as is known */
 	bool paused;    /* the guest, by the overseer */
 	uint64_t abort_ms;
@@ -49,7 +50,7 @@ struct flight_state {
 struct flight_news {
 	bool has_progress;
 	struct launch_progress progress;
-	bool post_copy, paused, cut_streams;
+	bool post_copy, paused;
 	enum launch_reason aborting; /* the overseer has decided to */
 	bool last;                   /* the mover's: there is an outcome */
 	struct outcome outcome;
@@ -80,7 +81,13 @@ struct flight_state flight_peek(struct flight *flight);
 /* False when it comes too late (post-copy), or has been asked for before. */
 bool flight_abort(struct flight *flight, enum launch_reason reason);
 
-void flight_switched(struct flight *flight); /* to post-copy */
+/*
+ * Around the call that switches to post-copy. False: an abort was asked for,
+ * and comes first. One that is asked for during the call waits for what comes
+ * of it: once post-copy runs it has come too late.
+ */
+bool flight_switch(struct flight *flight);
+void flight_switched(struct flight *flight, bool done);
 void flight_paused(struct flight *flight);
 void flight_over(struct flight *flight);
 

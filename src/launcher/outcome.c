@@ -105,11 +105,20 @@ ended(const struct virt_look *look)
 	       look->state == VIRT_CRASHED;
 }
 
+void
+outcome_switched(struct launch_record *record)
+{
+	record->mode = LAUNCH_POST_COPY;
+	record->cut_streams = false;
+	if (record->abort == LAUNCH_ABORTING)
+		record->abort = LAUNCH_ABORT_FAILED;
+}
+
 /* Both halves of the guest wait: no end, and when it began to be so. */
 static void
 stall(struct launch_record *record, const struct err *err, int64_t now_us)
 {
-	record->mode = LAUNCH_POST_COPY;
+	outcome_switched(record);
 	record->reason = LAUNCH_REASON_POST_COPY_FAILED;
 	set_message(record, err);
 	if (record->end_us == 0)

@@ -42,6 +42,10 @@ bool outcome_is_unconfirmed(const struct outcome *outcome);
 void outcome_conclude(struct launch_record *record,
 		      const struct outcome *outcome, int64_t now_us);
 
+/* Post-copy runs: an abort that was asked for comes too late, and nothing is to
+ * be cut for it. */
+void outcome_switched(struct launch_record *record);
+
 /* What has to be done to a domain whose migration is unconfirmed. */
 enum outcome_wish {
 	OUTCOME_NOTHING,

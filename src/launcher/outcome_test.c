@@ -149,6 +149,25 @@ test_what_is_unconfirmed_stands_until_it_is_taken_back(void **state)
 	launch_record_done(&r);
 }
 
+/* What was asked for in vain is neither repeated nor cut for, when it is taken
+ * up again. */
+static void
+test_an_abort_that_post_copy_was_faster_than_has_failed(void **state)
+{
+	struct launch_record r = record_new();
+	struct outcome o = failure(VIRT_FAULT_POST_COPY, VIRT_PAUSED,
+				   VIRT_WHY_POST_COPY_FAILED);
+
+	(void)state;
+	r.abort = LAUNCH_ABORTING;
+	r.cut_streams = true;
+	outcome_conclude(&r, &o, NOW);
+	assert_int_equal(r.mode, LAUNCH_POST_COPY);
+	assert_int_equal(r.abort, LAUNCH_ABORT_FAILED);
+	assert_false(r.cut_streams || r.completed);
+	launch_record_done(&r);
+}
+
 /* libvirtd was away when the call ended. */
 static void
 test_half_a_machine_that_is_seen_late_is_not_taken_back(void **state)
@@ -227,6 +246,8 @@ main(void)
 		cmocka_unit_test(test_an_abort_does_not_confirm),
 		cmocka_unit_test(
 			test_what_is_unconfirmed_stands_until_it_is_taken_back),
+		cmocka_unit_test(
+			test_an_abort_that_post_copy_was_faster_than_has_failed),
 		cmocka_unit_test(
 			test_half_a_machine_that_is_seen_late_is_not_taken_back),
 		cmocka_unit_test(test_an_abort_has_the_reason_it_was_asked_for),

@@ -20,7 +20,6 @@ struct overseer {
 	struct monitor monitor;
 	uint64_t aborted_ms; /* last asked; 0: never */
 	bool downtime_set;
-	bool cut_told;
 };
 
 static const char *
@@ -48,23 +47,27 @@ is_switching(const struct overseer *o, const struct flight_state *state)
 static void
 abort_job(struct overseer *o, const struct flight_state *state)
 {
-	const struct flight_news cut = { .cut_streams = true };
 	uint64_t now = loop_now_ms();
 	struct err err;
 
-	if ((o->aborted_ms == 0 || now - o->aborted_ms >= ABORT_AGAIN_MS) &&
-	    !is_switching(o, state)) {
-		o->aborted_ms = now;
-		if (virt_job_abort(o->conn, domain_of(o), &err) == -1)
-			log_debug(NULL, "%s", err.text);
-	}
-	if (now - state->abort_ms < o->flight->config.abort_grace_ms ||
-	    o->cut_told)
+	if ((o->aborted_ms != 0 && now - o->aborted_ms < ABORT_AGAIN_MS) ||
+	    is_switching(o, state))
 		return;
-	o->cut_told = true;
-	log_warning(NULL, "the migration does not end: its streams have to be "
-			  "cut");
-	flight_tell(o->flight, &cut);
+	o->aborted_ms = now;
+	if (virt_job_abort(o->conn, domain_of(o), &err) == -1)
+		log_debug(NULL, "%s", err.text);
+}
+
+/* For when nobody has answered whether it has begun. */
+static bool
+is_in_post_copy(const struct overseer *o)
+{
+	struct virt_look look;
+	struct err err;
+
+	return virt_domain_look(o->conn, domain_of(o), &look, &err) == 0 &&
+	       (look.why == VIRT_WHY_POST_COPY ||
+		look.why == VIRT_WHY_POST_COPY_FAILED);
 }
 
 static void
@@ -72,12 +75,14 @@ switch_to_post_copy(struct overseer *o, struct flight_news *news)
 {
 	struct err err;
 
-	if (virt_job_post_copy(o->conn, domain_of(o), &err) == -1) {
-		log_warning(NULL, "trying again: %s", err.text);
+	if (!flight_switch(o->flight))
 		return;
-	}
-	flight_switched(o->flight);
-	news->post_copy = true;
+	news->post_copy =
+		virt_job_post_copy(o->conn, domain_of(o), &err) == 0 ||
+		is_in_post_copy(o);
+	if (!news->post_copy)
+		log_warning(NULL, "trying again: %s", err.text);
+	flight_switched(o->flight, news->post_copy);
 }
 
 static void
@@ -179,7 +184,7 @@ overseer_run(void *flight)
 		if (o.conn == NULL &&
 		    virt_conn_open(o.flight->config.uri, &o.conn, &err) == -1)
 			continue;
-		if (state.abort)
+		if (state.abort && !state.post_copy)
 			abort_job(&o, &state);
 		sample(&o, &state);
 	}

@@ -5,10 +5,9 @@
 /*
  * overseer - looks at a migration a few times each second, and acts.
  *
- * What is to be done monitor.h says. How an abort ends: libvirt is asked each
- * second. It says yes and may go on all the same, when a stream is stuck. After
- * the grace of the flight's configuration the loop is told that streams must be
- * cut; who owns them does, and libvirt's call returns.
+ * What is to be done monitor.h says. For an abort libvirt is asked each second.
+ * It says yes and may go on all the same, when a stream is stuck, or not answer
+ * at all: how that ends is source.h's, which waits for nobody.
  *
  * Threading: a thread of its own, with its own connection to libvirt.
  */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/log.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "launcher/mover.h"
 #include "launcher/outcome.h"
@@ -14,10 +16,41 @@ struct source {
 	struct flight flight;
 	struct launch_record record;
 	bool running; /* the threads are */
+	void *(*run)(void *flight);
 	pthread_t mover;
+	struct loop_timer *cut_timer; /* runs from an abort to its grace */
 	void (*changed)(void *ctx);
 	void *ctx;
 };
+
+#define US_PER_MS 1000U
+#define SWITCH_LOOK_US (100U * US_PER_MS)
+
+/* Nothing else ends it. */
+static void
+cut(void *arg)
+{
+	struct source *source = arg;
+	struct flight_state state = flight_peek(&source->flight);
+
+	/* Nobody knows yet whether there is something to abort. */
+	if (state.switching)
+		loop_timer_start(source->cut_timer, SWITCH_LOOK_US);
+	if (!source->running || state.switching || !state.abort)
+		return;
+	log_warning(NULL, "the migration does not end: its streams have to be "
+			  "cut");
+	source->record.cut_streams = true;
+	source->changed(source->ctx);
+}
+
+static void
+begin_abort(struct source *source)
+{
+	source->record.abort = LAUNCH_ABORTING;
+	loop_timer_start(source->cut_timer,
+			 source->flight.config.abort_grace_ms * US_PER_MS);
+}
 
 static void
 take_news(void *ctx, const struct flight_news *news)
@@ -28,16 +61,15 @@ take_news(void *ctx, const struct flight_news *news)
 	if (news->has_progress)
 		record->progress = news->progress;
 	if (news->post_copy)
-		record->mode = LAUNCH_POST_COPY;
+		outcome_switched(record);
 	if (news->paused)
 		record->mode = LAUNCH_MODE_PAUSED;
-	if (news->cut_streams)
-		record->cut_streams = true;
 	if (news->aborting != LAUNCH_REASON_NONE)
-		record->abort = LAUNCH_ABORTING;
+		begin_abort(source);
 	if (news->last) {
 		(void)pthread_join(source->mover, NULL);
 		source->running = false;
+		loop_timer_stop(source->cut_timer);
 		outcome_conclude(record, &news->outcome, time_now_us());
 	}
 	source->changed(source->ctx);
@@ -48,8 +80,8 @@ run(struct source *source, struct err *err)
 {
 	flight_begin(&source->flight);
 	source->running = true;
-	if (pthread_create(&source->mover, NULL, mover_run, &source->flight) ==
-	    0)
+	if (pthread_create(&source->mover, NULL, source->run,
+			   &source->flight) == 0)
 		return 0;
 	source->running = false;
 	return err_set(err, ERR_LIMIT, "cannot start a thread");
@@ -64,6 +96,8 @@ source_start(const struct source_config *config)
 	flight_init(&source->flight, &config->flight, take_news, source);
 	source->changed = config->changed;
 	source->ctx = config->ctx;
+	source->run = config->mover != NULL ? config->mover : mover_run;
+	source->cut_timer = loop_timer_new(config->flight.loop, cut, source);
 	source->record = (struct launch_record){
 		.uid = xstrdup(config->uid),
 		.message = xstrdup(""),
@@ -87,6 +121,7 @@ source_free(struct source *source)
 {
 	if (source == NULL)
 		return;
+	loop_timer_free(source->cut_timer);
 	launch_record_done(&source->record);
 	flight_done(&source->flight);
 	free(source);
@@ -113,7 +148,7 @@ source_abort(struct source *source, struct err *err)
 			       "the machine runs on the target already: to "
 			       "stop now would be to lose it");
 	}
-	record->abort = LAUNCH_ABORTING;
+	begin_abort(source);
 	return 0;
 }
 
@@ -127,10 +162,14 @@ source_recover(struct source *source, struct err *err)
 		return err_set(err, ERR_CONFLICT,
 			       "there is no post-copy that broke");
 	source->flight.config.migration.recover = true;
+	if (run(source, err) == -1)
+		return -1;
+	/* Whatever was asked for before is not asked of this try. */
+	outcome_switched(&source->record);
 	source->record.reason = LAUNCH_REASON_NONE;
 	free(source->record.message);
 	source->record.message = xstrdup("");
-	return run(source, err);
+	return 0;
 }
 
 enum outcome_wish

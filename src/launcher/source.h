@@ -9,6 +9,11 @@
  * loop's thread, and only that touches the record. What an end means is
  * outcome.h's to say.
  *
+ * An abort that has not ended it after the grace of the flight's configuration
+ * needs its streams cut, which the record says then; libvirt's call returns by
+ * that. It is the loop's clock that says so, since a libvirtd that hangs keeps
+ * both threads. Never in post-copy: there is nothing to abort any more.
+ *
  * Threading: only from the loop's thread.
  */
 
@@ -26,6 +31,8 @@ struct source;
 struct source_config {
 	const char *uid; /* of the migration; copied */
 	struct flight_config flight;
+	/* The thread that does the work; NULL: mover.h's. For tests. */
+	void *(*mover)(void *flight);
 	/* The record has changed; and once more when it is over. */
 	void (*changed)(void *ctx);
 	void *ctx;
