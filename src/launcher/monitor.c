@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/monitor.h"
 
+#define MS_PER_S 1000U
+#define QEMU_DOWNTIME_MS 300U
+#define NEAR_MARGIN_MS 1000U            /* for numbers that are not fresh */
+#define NEAR_BYTES (UINT64_C(32) << 20) /* where the rate says nothing */
+
 static void
 learn(struct monitor *monitor, const struct monitor_sample *sample)
 {
@@ -56,4 +61,13 @@ monitor_step(struct monitor *monitor, const struct monitor_limits *limits,
 	    sample->elapsed_ms - monitor->best_ms > limits->progress_ms)
 		return disrupt(monitor, limits, sample, MONITOR_ABORT_PROGRESS);
 	return MONITOR_NOTHING;
+}
+
+bool
+monitor_is_near_end(uint64_t remaining, uint64_t rate, uint64_t downtime_ms)
+{
+	uint64_t ms = (downtime_ms > 0 ? downtime_ms : QEMU_DOWNTIME_MS) +
+		      NEAR_MARGIN_MS;
+
+	return remaining <= NEAR_BYTES || remaining / ms <= rate / MS_PER_S;
 }

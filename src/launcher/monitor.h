@@ -64,6 +64,15 @@ struct monitor {
 /* A post-copy that does not begin within this is given up. */
 #define MONITOR_SWITCH_MS 60000U
 
+/*
+ * Whether a guest that stands anyway may be about to be handed over: nothing
+ * else shows it. By what is left of its memory, how fast that goes and how long
+ * QEMU may stop a guest for the rest (0: its own choice); generous, since these
+ * numbers are from a moment before.
+ */
+bool monitor_is_near_end(uint64_t remaining, uint64_t rate,
+			 uint64_t downtime_ms);
+
 enum monitor_action monitor_step(struct monitor *monitor,
 				 const struct monitor_limits *limits,
 				 const struct monitor_sample *sample);

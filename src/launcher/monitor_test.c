@@ -227,6 +227,23 @@ test_a_paused_guest_that_makes_no_progress_is_given_up(void **state)
 			 MONITOR_ABORT_PROGRESS);
 }
 
+static void
+test_a_guest_that_stands_is_near_its_end_by_numbers(void **state)
+{
+	(void)state;
+	/* 100 MiB/s: QEMU stops a guest for the last 30 MiB, and the numbers
+	 * may be a moment old. */
+	assert_true(monitor_is_near_end(0, 100 * MIB, 0));
+	assert_true(monitor_is_near_end(100 * MIB, 100 * MIB, 0));
+	assert_false(monitor_is_near_end(200 * MIB, 100 * MIB, 0));
+	/* It may be stopped for longer. */
+	assert_true(monitor_is_near_end(200 * MIB, 100 * MIB, 2000));
+	/* A stream that is stuck. */
+	assert_false(monitor_is_near_end(200 * MIB, 0, 0));
+	assert_true(monitor_is_near_end(MIB, 0, 0));
+	assert_false(monitor_is_near_end(UINT64_MAX, MIB, UINT32_MAX));
+}
+
 int
 main(void)
 {
@@ -249,6 +266,8 @@ main(void)
 			test_a_paused_guest_has_the_same_time_once_more),
 		cmocka_unit_test(
 			test_a_paused_guest_that_makes_no_progress_is_given_up),
+		cmocka_unit_test(
+			test_a_guest_that_stands_is_near_its_end_by_numbers),
 	};
 
 	return cmocka_run_group_tests_name("monitor", tests, NULL, NULL);

@@ -31,17 +31,28 @@ domain_of(const struct overseer *o)
 /*
  * The guest has been stopped and the last of it is on its way: a moment later
  * it is over, one way or the other. An abort in between makes QEMU 7.2 run on
- * with disks that it has let go of, which is its end.
+ * with disks that it has let go of, which is its end. Of a guest that stood
+ * already, by its owner's will or the monitor's, only the numbers tell.
  */
 static bool
 is_switching(const struct overseer *o, const struct flight_state *state)
 {
+	struct virt_progress job;
 	struct virt_look look;
 	struct err err;
 
-	return !state->paused &&
-	       virt_domain_look(o->conn, domain_of(o), &look, &err) == 0 &&
-	       look.state == VIRT_PAUSED && look.why == VIRT_WHY_MIGRATING;
+	if (virt_domain_look(o->conn, domain_of(o), &look, &err) == -1 ||
+	    look.state != VIRT_PAUSED)
+		return false;
+	/* Also of one that was paused meanwhile, for which it is no harm: its
+	 * streams are cut in the end. */
+	if (look.why == VIRT_WHY_MIGRATING && !state->paused)
+		return true;
+	if (virt_job_look(o->conn, domain_of(o), &job, &err) == -1)
+		return true;
+	return job.active && job.iteration > 0 &&
+	       monitor_is_near_end(job.remaining, job.rate,
+				   o->flight->config.max_downtime_ms);
 }
 
 static void
