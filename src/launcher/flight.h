@@ -67,6 +67,9 @@ struct flight {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct flight_state state; /* under the lock */
+	/* The mover's own: it has stopped the guest for a moment, and may not
+	 * have come to let it run again. */
+	bool halted;
 };
 
 void flight_init(struct flight *flight, const struct flight_config *config,

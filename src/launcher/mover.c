@@ -59,10 +59,37 @@ look_behind(struct flight *flight, struct virt_conn *conn,
 		news->progress.downtime_ms = job.downtime_ms;
 		news->has_progress = true;
 	}
-	if (flight_peek(flight).paused && look->state == VIRT_PAUSED &&
-	    look->why == VIRT_WHY_USER &&
+	if ((flight_peek(flight).paused || flight->halted) &&
+	    look->state == VIRT_PAUSED && look->why == VIRT_WHY_USER &&
 	    virt_domain_resume(conn, domain, &err) == -1)
 		log_error(NULL, "%s", err.text);
+}
+
+/*
+ * A guest that has come back from an earlier hand-over has that for a reason to
+ * run until it has another one. To be stopped for some milliseconds gives it
+ * one: then a connection that breaks long before the next hand-over is not
+ * taken for one that broke in it, for which the guest would have to stand.
+ */
+static int
+renew_reason(struct flight *flight, struct virt_conn *conn, struct err *err)
+{
+	const char *domain = flight->config.migration.domain;
+	struct virt_look look;
+
+	if (flight->config.migration.recover ||
+	    virt_domain_look(conn, domain, &look, err) == -1 ||
+	    !outcome_misleads(&look))
+		return 0;
+	if (virt_domain_pause(conn, domain, err) == -1) {
+		log_warning(NULL, "ignoring: %s", err->text);
+		return 0;
+	}
+	flight->halted = true;
+	if (virt_domain_resume(conn, domain, err) == -1)
+		return -1;
+	flight->halted = false;
+	return 0;
 }
 
 /* The call itself. */
@@ -79,6 +106,8 @@ move(struct flight *flight, struct outcome *outcome)
 	}
 	if (virt_conn_open(flight->config.uri, &conn, &outcome->err) == -1)
 		outcome->fault = VIRT_FAULT_DAEMON;
+	else if (renew_reason(flight, conn, &outcome->err) == -1)
+		outcome->fault = VIRT_FAULT_OTHER;
 	else
 		outcome->rc = virt_migrate(conn, &flight->config.migration,
 					   &outcome->fault, &outcome->err);

@@ -140,6 +140,12 @@ runs_again(const struct virt_look *look)
 }
 
 bool
+outcome_misleads(const struct virt_look *before)
+{
+	return runs_again(before);
+}
+
+bool
 outcome_is_unconfirmed(const struct outcome *outcome)
 {
 	if (outcome->rc == 0)

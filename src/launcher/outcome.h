@@ -37,6 +37,11 @@ struct outcome {
  */
 bool outcome_is_unconfirmed(const struct outcome *outcome);
 
+/* Whether this would be taken for a guest that libvirt has let run on after a
+ * hand-over, and is one of an earlier migration: libvirt's reason stays until
+ * the next one. To be known before it begins. */
+bool outcome_misleads(const struct virt_look *before);
+
 /* The record's end; or that there is none yet: post-copy broke and it is
  * stalled, or it is unconfirmed. */
 void outcome_conclude(struct launch_record *record,

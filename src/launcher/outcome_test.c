@@ -86,6 +86,23 @@ test_what_an_end_means(void **state)
 	}
 }
 
+/* libvirt's reason stays, and would make each later failure one of them. */
+static void
+test_only_a_guest_that_came_back_misleads(void **state)
+{
+	const struct virt_look returned = { .state = VIRT_RUNNING,
+					    .why = VIRT_WHY_RETURNED };
+	const struct virt_look renewed = { .state = VIRT_RUNNING,
+					   .why = VIRT_WHY_USER };
+	struct outcome o =
+		failure(VIRT_FAULT_SILENT, VIRT_RUNNING, VIRT_WHY_USER);
+
+	(void)state;
+	assert_true(outcome_misleads(&returned));
+	assert_false(outcome_misleads(&renewed));
+	assert_false(outcome_is_unconfirmed(&o));
+}
+
 static void
 test_a_domain_that_was_not_seen_is_unconfirmed(void **state)
 {
@@ -241,6 +258,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_an_end_means),
+		cmocka_unit_test(test_only_a_guest_that_came_back_misleads),
 		cmocka_unit_test(
 			test_a_domain_that_was_not_seen_is_unconfirmed),
 		cmocka_unit_test(test_an_abort_does_not_confirm),
