@@ -192,9 +192,12 @@ overseer_run(void *flight)
 
 		if (o.conn != NULL && !virt_conn_alive(o.conn))
 			virt_conn_done(&o.conn);
-		if (o.conn == NULL &&
-		    virt_conn_open(o.flight->config.uri, &o.conn, &err) == -1)
-			continue;
+		if (o.conn == NULL) {
+			if (virt_conn_open(o.flight->config.uri, &o.conn,
+					   &err) == -1)
+				continue;
+			virt_conn_keep_alive(o.conn);
+		}
 		if (state.abort && !state.post_copy)
 			abort_job(&o, &state);
 		sample(&o, &state);

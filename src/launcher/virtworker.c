@@ -128,6 +128,7 @@ virtworker_conn(struct virtworker *worker, struct virt_conn **ret_conn,
 	if (worker->conn == NULL) {
 		if (virt_conn_open(worker->uri, &worker->conn, err) == -1)
 			return -1;
+		virt_conn_keep_alive(worker->conn);
 		worker->serial++;
 	}
 	*ret_conn = worker->conn;

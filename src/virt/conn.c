@@ -13,6 +13,10 @@
 #define MESSAGE_SIZE 200 /* of libvirt's, in an error */
 #define MESSAGE_HEAD 60
 
+/* Finds connections dead whose libvirtd hangs: 5 s, 6 times. */
+#define KEEPALIVE_INTERVAL_S 5
+#define KEEPALIVE_COUNT 6
+
 /* What a code of libvirt means to a caller; the rest is ERR_INTERNAL. */
 static const struct {
 	int code;
@@ -118,6 +122,13 @@ virt_conn_open(const char *uri, struct virt_conn **ret_conn, struct err *err)
 	*ret_conn = xmalloc0(sizeof(**ret_conn));
 	(*ret_conn)->ptr = ptr;
 	return 0;
+}
+
+void
+virt_conn_keep_alive(struct virt_conn *conn)
+{
+	(void)virConnectSetKeepAlive(conn->ptr, KEEPALIVE_INTERVAL_S,
+				     KEEPALIVE_COUNT);
 }
 
 void

@@ -5,7 +5,8 @@
 /*
  * conn - connections to a libvirtd, and its errors.
  *
- * Calls block until libvirtd answers. A call that is made while another one
+ * Calls block until libvirtd answers, or until it is given up for dead
+ * (virt_conn_keep_alive()). A call that is made while another one
  * blocks on the same connection may wait for it (libvirt 9.0 loses a wake-up);
  * therefore each thread that must not wait for others has its own connection.
  *
@@ -27,6 +28,13 @@ void virt_init(void);
 /* Connects. ERR_UNAVAILABLE while nobody listens. */
 int virt_conn_open(const char *uri, struct virt_conn **ret_conn,
 		   struct err *err);
+/*
+ * Has calls fail, and the connection break, once libvirtd has not answered for
+ * half a minute; where libvirt's events run (events.h), otherwise nothing is
+ * done. Not for virt_migrate(): a libvirtd that comes to itself again goes on
+ * with a migration whose caller has given up.
+ */
+void virt_conn_keep_alive(struct virt_conn *conn);
 /* NULL is fine. */
 void virt_conn_close(struct virt_conn *conn);
 void virt_conn_done(struct virt_conn **conn);

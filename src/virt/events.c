@@ -6,11 +6,8 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "virt/conn.h"
 #include "virt/internal.h"
-
-/* Finds connections dead whose libvirtd hangs: 5 s, 6 times. */
-#define KEEPALIVE_INTERVAL_S 5
-#define KEEPALIVE_COUNT 6
 
 #define EVENT_COUNT 2
 
@@ -105,8 +102,7 @@ register_all(struct virt_watch *watch, struct err *err)
 	if (virConnectRegisterCloseCallback(watch->conn->ptr, on_close, watch,
 					    NULL) == -1)
 		return virt_fail(err, "cannot watch the connection");
-	(void)virConnectSetKeepAlive(watch->conn->ptr, KEEPALIVE_INTERVAL_S,
-				     KEEPALIVE_COUNT);
+	virt_conn_keep_alive(watch->conn);
 	return 0;
 }
 

@@ -22,6 +22,7 @@ class Gate:
     def __init__(self, path, behind):
         self._behind = behind
         self.held = {}
+        self._lock = threading.Lock()
         self._wake, self._woken = os.pipe()
         self._pairs = []
         self._listener = socket.socket(socket.AF_UNIX)
@@ -34,6 +35,13 @@ class Gate:
         """Nothing more comes through in a direction; what would have is in
         `held`."""
         self.held[direction] = b""
+
+    def release(self, direction):
+        """What was held back comes through, and all that follows."""
+        with self._lock:
+            data = self.held.pop(direction)
+            for pair in self._pairs:
+                pair[direction == TO].sendall(data)
 
     def close(self):
         """Cuts all that goes through it."""
@@ -52,12 +60,13 @@ class Gate:
     def _carry(self, pair, source):
         data = source.recv(65536)
         direction = TO if source is pair[0] else FROM
-        if data and direction in self.held:
-            self.held[direction] += data
-            return
-        if data:
-            pair[source is pair[0]].sendall(data)
-            return
+        with self._lock:
+            if data and direction in self.held:
+                self.held[direction] += data
+                return
+            if data:
+                pair[source is pair[0]].sendall(data)
+                return
         self._pairs.remove(pair)
         for sock in pair:
             sock.close()

@@ -192,6 +192,25 @@ def test_an_abort_that_hangs_ends_when_its_streams_are_cut(launcher_lab,
     move.fail()
 
 
+def test_an_abort_ends_although_libvirtd_hangs(launcher_lab, machine):
+    move = launcher_lab.move(machine, configuration={
+        "bandwidthPerMigration": SLOW})
+    move.wait_copying()
+    hung = move.source.processes("libvirtd")
+    for pid in hung:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        move.cancel()
+        wait_until(lambda: move.source.migration()["cutStreams"], PATIENCE,
+                   "the abort to be stuck")
+        move.cut()
+    finally:
+        for pid in hung:
+            os.kill(pid, signal.SIGCONT)
+    assert move.fail()["reasonCode"] == "Canceled"
+    assert move.source.domain()["state"] == "Running"
+
+
 def test_a_pause_finishes_what_does_not_converge(launcher_lab, machine):
     # Less than the guest rewrites in a second. The rest has as much time again
     # as the whole: a few times what it needs, on a computer that is busy.
@@ -306,6 +325,29 @@ def test_a_machine_that_was_not_handed_over_is_taken_back(launcher_lab,
     assert move.source.domain()["state"] == "Running"
 
 
+def test_a_hand_over_that_failed_is_not_taken_for_the_next_one(launcher_lab,
+                                                               machine):
+    move = launcher_lab.move(machine, gated=True, configuration={
+        "bandwidthPerMigration": "32Mi"})
+    hand_over(move, gates.TO)
+    for pid in move.target.processes("qemu"):
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: move.target.domain()["state"] == "NoDomain", PATIENCE,
+               "the target to be empty")
+    # The target says no, and libvirt lets it run on here.
+    move.gate.release(gates.TO)
+    move.fail()
+    move.gate.close()
+    assert move.source.domain()["state"] == "Running"
+    again = launcher_lab.move(machine, gated=True, configuration={
+        "bandwidthPerMigration": SLOW})
+    again.wait_copying()
+    again.gate.close()
+    record = again.fail()
+    assert record["reasonCode"] == "ConnectionLost"
+    assert again.source.domain()["state"] == "Running"
+
+
 def test_a_machine_that_may_run_elsewhere_stands(launcher_lab, shared_lab,
                                                  machine):
     move = launcher_lab.move(machine, gated=True, configuration={
@@ -327,6 +369,30 @@ def test_a_machine_that_may_run_elsewhere_stands(launcher_lab, shared_lab,
     move.disconnect()
     move.target.call("kill")
     assert move.target.wait_end() == 0
+    shared_lab.machine = None
+
+
+def test_half_a_machine_is_lost_with_its_target(launcher_lab, shared_lab,
+                                                machine):
+    move = launcher_lab.move(machine, bandwidth=4 << 20, configuration={
+        "bandwidthPerMigration": SLOW, "completionTimeoutPerGiB": 2,
+        "allowPostCopy": True, "allowWorkloadDisruption": True})
+    there = Machine(move.target)
+    wait_until(there.counter, PATIENCE, "the guest to count there")
+    for pid in move.target.processes("qemu"):
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: move.source.migration().get("reasonCode")
+               == "PostCopyFailed", PATIENCE, "it to stand")
+    with pytest.raises(rpc.RpcError) as refused:
+        move.cancel()
+    assert refused.value.kind == "Conflict"
+    move.source.call("kill")
+    domain = move.source.wait_domain("Crashed")
+    assert domain["reason"] == "Killed" and "was lost" in domain["message"]
+    assert move.source.migration()["reasonCode"] == "MachineEnded"
+    assert move.source.wait_end() == 1
+    move.disconnect()
+    assert move.target.wait_end() == 1
     shared_lab.machine = None
 
 
