@@ -18,6 +18,7 @@
 #include "handler/host.h"
 #include "handler/launchlink.h"
 #include "handler/meter.h"
+#include "handler/netjob.h"
 #include "handler/network/network.h"
 #include "kube/events.h"
 #include "kube/obj.h"
@@ -95,6 +96,7 @@ machine_free(struct machine *m)
 	if (m == NULL)
 		return;
 	kube_cancel(m->call);
+	netjob_forget(m->netjob);
 	claims_free(m->claims);
 	forget_pod(m);
 	forget_newer(m);

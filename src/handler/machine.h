@@ -26,6 +26,7 @@ struct claims;
 struct handler;
 struct launchlink;
 struct machine;
+struct netjob;
 struct network_result;
 
 struct machine {
@@ -39,7 +40,8 @@ struct machine {
 	char *pod_uid;           /* that it leads to; "" */
 	json_t *interfaces;
 	struct network_result *network;
-	int64_t network_us; /* when that was last made or looked at */
+	struct netjob *netjob; /* its network is being made */
+	int64_t network_us;    /* when that was last made or looked at */
 
 	char *counted; /* see meter_record() */
 

@@ -16,6 +16,7 @@
 #include "handler/handler.h"
 #include "handler/launchlink.h"
 #include "handler/machine.h"
+#include "handler/netjob.h"
 #include "handler/sockets.h"
 #include "handler/targetaddress.h"
 #include "meta/quantity.h"
@@ -94,26 +95,16 @@ interfaces_json(const struct machine *m)
 	return list;
 }
 
-static int
-set_up_network(struct machine *m, struct err *err)
+static void
+network_made(void *arg, struct network_result *result, const struct err *err)
 {
-	AUTO(close_fd) int cache = -1;
-	struct network_request request = {
-		.pod = launchlink_pod(m->link),
-		.pod_uid = m->pod_uid,
-		.vmi = machine_object(m),
-		.tap_uid = launchlink_uid(m->link),
-		.tap_gid = launchlink_gid(m->link),
-		.dnsmasq = handler_options(m->handler)->dnsmasq,
-	};
-	struct network_result *result;
+	struct machine *m = arg;
 
-	if (launchlink_open_dir(m->link, LAUNCHLINK_PRIVATE, NULL, &cache,
-				err) == -1)
-		return -1;
-	request.cache_fd = cache;
-	if (network_setup(&request, &result, err) == -1)
-		return -1;
+	m->netjob = NULL;
+	if (err != NULL) {
+		machine_step_done(m, err);
+		return;
+	}
 	network_result_free(m->network);
 	m->network = result;
 	m->network_us = time_now_us();
@@ -122,18 +113,38 @@ set_up_network(struct machine *m, struct err *err)
 	if (result->mended[0] != '\0')
 		decision_emit(&m->decision, true, NETWORK_EVENT_MENDED, "%s",
 			      result->mended);
-	return 0;
+	machine_step_done(m, NULL);
 }
 
+/* Not in the loop: the pod can have it wait. */
 static void
 step_network(struct machine *m)
 {
+	AUTO(close_fd) int cache = -1;
+	struct netjob_config config = {
+		.loop = handler_options(m->handler)->loop,
+		.done = network_made,
+		.arg = m,
+	};
 	struct err err;
 
-	if (set_up_network(m, &err) == -1)
+	if (launchlink_open_dir(m->link, LAUNCHLINK_PRIVATE, NULL, &cache,
+				&err) == -1) {
 		machine_step_done(m, &err);
-	else
-		machine_step_done(m, NULL);
+		return;
+	}
+	config.request = (struct network_request){
+		.pod = launchlink_pod(m->link),
+		.pod_uid = m->pod_uid,
+		.vmi = machine_object(m),
+		.cache_fd = cache,
+		.tap_uid = launchlink_uid(m->link),
+		.tap_gid = launchlink_gid(m->link),
+		.dnsmasq = handler_options(m->handler)->dnsmasq,
+	};
+	m->netjob = netjob_start(&config, &err);
+	if (m->netjob == NULL)
+		machine_step_done(m, &err);
 }
 
 /* Borrows the texts of the network's result. */

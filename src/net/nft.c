@@ -2,6 +2,7 @@
 #include "net/nft.h"
 
 #include <nftables/libnftables.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -24,7 +25,7 @@ free_context(struct nft_ctx **context)
 /* The library opens its sockets as it needs them: all of it happens here, in
  * the right namespace. */
 static int
-run_text(void *arg, struct err *err)
+run_alone(void *arg, struct err *err)
 {
 	const struct run *run = arg;
 	AUTO(free_context)
@@ -46,6 +47,19 @@ run_text(void *arg, struct err *err)
 	if (run->ret_output != NULL)
 		*run->ret_output = xstrdup(nft_ctx_get_output_buffer(context));
 	return 0;
+}
+
+/* The library keeps names of interfaces for the whole process. */
+static int
+run_text(void *arg, struct err *err)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	int result;
+
+	(void)pthread_mutex_lock(&lock);
+	result = run_alone(arg, err);
+	(void)pthread_mutex_unlock(&lock);
+	return result;
 }
 
 int
