@@ -267,12 +267,15 @@ test_a_target_takes_finalizes_completes_and_tidies_up(void **state)
 	record->completed = true;
 	record->domain_ready_us = record->end_us = TEST_NOW;
 	record->progress.downtime_ms = 70;
+	record->progress.blackout_ms = 68;
 	set_state(&s, "progress", json_pack("{s:i}", "percent", 97));
 	s.node.status.state = LAUNCH_RUNNING;
 	s.node.facts.target.uid = TEST_UID;
 	scene_expect(&s, "target-takes", STEP_NONE);
 	assert_int_equal(js_int_at(s.after, STATE "progress.downtimeMs", 0),
 			 70);
+	assert_int_equal(js_int_at(s.after, STATE "progress.blackoutMs", 0),
+			 68);
 	assert_int_equal(js_int_at(s.after, STATE "progress.percent", 0), 100);
 	assert_string_equal(after_text(&s, "status.nodeName"), "b");
 	assert_string_equal(obj_label(s.after, LABEL_NODE), "b");

@@ -17,6 +17,7 @@
 
 #define TIME "ferry_handler_migration_seconds"
 #define DOWNTIME "ferry_handler_migration_downtime_seconds"
+#define BLACKOUT "ferry_handler_migration_blackout_seconds"
 #define MACHINES "ferry_handler_machines"
 #define FAILURES "ferry_handler_step_failures_total"
 
@@ -30,6 +31,14 @@ static const char *const result_names[METER_RESULT_COUNT] = {
 	[METER_FAILED] = "failed",
 };
 
+static void
+observe_pause(struct prom_histogram *histogram, uint64_t ms)
+{
+	if (ms != 0) /* is known */
+		prom_observe(histogram, &prom_bounds_pauses,
+			     (double)ms / MS_PER_SECOND);
+}
+
 void
 meter_record(struct meter *meter, const struct launch_record *r, char **counted)
 {
@@ -42,10 +51,10 @@ meter_record(struct meter *meter, const struct launch_record *r, char **counted)
 	*counted = xstrdup(r->uid);
 	prom_observe(&meter->times[r->role][result], &prom_bounds_waits,
 		     (double)(r->end_us - r->start_us) / US_PER_SECOND);
-	if (r->role == LAUNCH_SOURCE && result == METER_SUCCEEDED &&
-	    r->progress.downtime_ms != 0)
-		prom_observe(&meter->downtimes, &prom_bounds_pauses,
-			     (double)r->progress.downtime_ms / MS_PER_SECOND);
+	if (r->role == LAUNCH_SOURCE && result == METER_SUCCEEDED) {
+		observe_pause(&meter->downtimes, r->progress.downtime_ms);
+		observe_pause(&meter->blackouts, r->progress.blackout_ms);
+	}
 }
 
 /* KubeVirt's numbers of a transfer that goes on. */
@@ -179,11 +188,15 @@ write_times(const struct meter *meter, struct buf *buf)
 		}
 	}
 	if (prom_head(buf, DOWNTIME, "histogram",
-		      "How long guests that left stood still, as QEMU measured "
-		      "it.") == -1)
+		      "How long guests that left stood still, by the clocks of "
+		      "both nodes.") == -1 ||
+	    prom_write_histogram(buf, DOWNTIME, "", &prom_bounds_pauses,
+				 &meter->downtimes) == -1 ||
+	    prom_head(buf, BLACKOUT, "histogram",
+		      "The same, whatever the clocks say of each other.") == -1)
 		return -1;
-	return prom_write_histogram(buf, DOWNTIME, "", &prom_bounds_pauses,
-				    &meter->downtimes);
+	return prom_write_histogram(buf, BLACKOUT, "", &prom_bounds_pauses,
+				    &meter->blackouts);
 }
 
 static int

@@ -32,6 +32,7 @@ struct meter {
 	int64_t since_us; /* migrations that ended before are not counted */
 	struct prom_histogram times[LAUNCH_ROLE_COUNT][METER_RESULT_COUNT];
 	struct prom_histogram downtimes; /* of those that left, if known */
+	struct prom_histogram blackouts; /* the same */
 	uint64_t step_failures[STEP_COUNT];
 };
 

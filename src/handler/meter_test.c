@@ -30,7 +30,8 @@ record(char *uid, enum launch_role role, bool failed)
 			      .bytes_processed = 700,
 			      .dirty_rate_bytes_per_second = 50,
 			      .rate_bytes_per_second = 100,
-			      .downtime_ms = 40 },
+			      .downtime_ms = 40,
+			      .blackout_ms = 30 },
 	};
 }
 
@@ -60,6 +61,8 @@ test_a_migration_is_counted_once_when_it_is_over(void **state)
 	meter_record(&m, &r, &counted);
 	assert_int_equal(m.downtimes.count, 1);
 	assert_true(m.downtimes.sum == 0.04);
+	assert_int_equal(m.blackouts.count, 1);
+	assert_true(m.blackouts.sum == 0.03);
 	assert_int_equal(m.times[LAUNCH_SOURCE][METER_SUCCEEDED].count, 1);
 	assert_true(m.times[LAUNCH_SOURCE][METER_SUCCEEDED].sum == 4);
 	r.uid = uid_b;
@@ -68,8 +71,10 @@ test_a_migration_is_counted_once_when_it_is_over(void **state)
 	/* Which is not known. */
 	r.uid = uid_a;
 	r.progress.downtime_ms = 0;
+	r.progress.blackout_ms = 0;
 	meter_record(&m, &r, &counted);
 	assert_int_equal(m.downtimes.count, 2);
+	assert_int_equal(m.blackouts.count, 2);
 }
 
 static void
@@ -86,6 +91,7 @@ test_one_that_failed_or_arrived_has_no_downtime(void **state)
 	assert_int_equal(m.times[LAUNCH_SOURCE][METER_FAILED].count, 1);
 	assert_int_equal(m.times[LAUNCH_TARGET][METER_SUCCEEDED].count, 1);
 	assert_int_equal(m.downtimes.count, 0);
+	assert_int_equal(m.blackouts.count, 0);
 }
 
 static void
@@ -135,6 +141,7 @@ test_only_machines_that_leave_have_kubevirts_numbers(void **state)
 	expect(&buf, "ferry_handler_machines{phase=\"Scheduled\"} 1");
 	expect(&buf, "ferry_handler_step_failures_total{step=\"sync\"} 2");
 	expect(&buf, "ferry_handler_migration_downtime_seconds_count 0");
+	expect(&buf, "ferry_handler_migration_blackout_seconds_count 0");
 }
 
 static void

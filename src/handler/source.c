@@ -216,6 +216,7 @@ progress_json(const struct launch_progress *p)
 		{ "etaSeconds", p->eta_seconds },
 		{ "throttlePercent", p->throttle_percent },
 		{ "downtimeMs", p->downtime_ms },
+		{ "blackoutMs", p->blackout_ms },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(members); i++)

@@ -38,8 +38,9 @@ struct look_job {
 	char libvirt[VIRT_VERSION_SIZE], qemu[VIRT_VERSION_SIZE];
 	char *disk_error;
 	bool qemu_gone;
-	bool arriving;        /* a machine, as far as is known */
-	uint64_t downtime_ms; /* of its guest; 0: not known */
+	bool arriving; /* a machine, as far as is known */
+	/* How long its guest stood still; 0: not known. */
+	uint64_t downtime_ms, blackout_ms;
 };
 
 static void
@@ -102,10 +103,10 @@ qemu_is_gone(const struct launcher *launcher)
 /*
  * How long the guest stood still comes with the last words of the source, a
  * moment after the guest has been seen running: without it nobody would learn
- * it, since the source may not write any more by then. 0: not known.
+ * it, since the source may not write any more by then.
  */
-static uint64_t
-read_downtime(struct virt_conn *conn, const struct look_job *job)
+static void
+read_downtime(struct virt_conn *conn, struct look_job *job)
 {
 	struct virt_progress arrival;
 	struct err err;
@@ -113,14 +114,16 @@ read_downtime(struct virt_conn *conn, const struct look_job *job)
 	for (unsigned i = 0; i < DOWNTIME_TRIES; i++) {
 		if (virt_job_completed(conn, job->launcher->domain, &arrival,
 				       &err) == 0 &&
-		    arrival.downtime_ms != 0)
-			return arrival.downtime_ms;
+		    arrival.downtime_ms != 0) {
+			job->downtime_ms = arrival.downtime_ms;
+			job->blackout_ms = arrival.blackout_ms;
+			return;
+		}
 		/* Then the source goes on for long. */
 		if (job->look.why == VIRT_WHY_POST_COPY)
 			break;
 		(void)usleep(DOWNTIME_LOOK_US);
 	}
-	return 0;
 }
 
 static void
@@ -147,7 +150,7 @@ look_work(struct virtworker *worker, void *arg)
 		job->disk_error =
 			virt_domain_disk_errors(conn, job->launcher->domain);
 	if (job->arriving && job->look.state == VIRT_RUNNING)
-		job->downtime_ms = read_downtime(conn, job);
+		read_downtime(conn, job);
 	(void)virt_conn_versions(conn, job->libvirt, job->qemu, &err);
 }
 
@@ -261,8 +264,10 @@ apply_look(struct launcher *launcher, const struct look_job *job)
 	launcher->life.qemu_gone = false;
 	changed = changed || !same_look(&launcher->look, &job->look);
 	launcher->look = job->look;
-	if (job->downtime_ms > 0)
+	if (job->downtime_ms > 0) {
 		launcher->target.progress.downtime_ms = job->downtime_ms;
+		launcher->target.progress.blackout_ms = job->blackout_ms;
+	}
 	memcpy(launcher->libvirt, job->libvirt, sizeof(job->libvirt));
 	memcpy(launcher->qemu, job->qemu, sizeof(job->qemu));
 	return changed;

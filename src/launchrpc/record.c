@@ -33,6 +33,7 @@ static const struct {
 	WIDE("etaSeconds", eta_seconds),
 	NARROW("throttlePercent", throttle_percent),
 	WIDE("downtimeMs", downtime_ms),
+	WIDE("blackoutMs", blackout_ms),
 #undef WIDE
 #undef NARROW
 };

@@ -49,6 +49,7 @@ struct launch_progress {
 	uint64_t eta_seconds; /* 0: not known, or it does not get less */
 	uint32_t throttle_percent;
 	uint64_t downtime_ms; /* as it was; once it is over */
+	uint64_t blackout_ms; /* the same, each part by one clock; virt/job.h */
 };
 
 struct launch_record {

@@ -25,7 +25,7 @@ test_what_is_encoded_is_decoded(void **state)
 		.cut_streams = true,
 		.domain_detected = true,
 		.domain_ready_us = 3,
-		.progress = { 50, 1, 2, 3, 4, 5, 6, 7, 8, 9, INT64_MAX },
+		.progress = { 50, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, INT64_MAX },
 	};
 	AUTO(js_unref) json_t *text = launch_record_encode(&record);
 	AUTO(js_unref) json_t *again = NULL;
@@ -38,7 +38,8 @@ test_what_is_encoded_is_decoded(void **state)
 	launch_record_copy(&copy, &read);
 	again = launch_record_encode(&copy);
 	assert_true(json_equal(text, again));
-	assert_int_equal(copy.progress.downtime_ms, INT64_MAX);
+	assert_int_equal(copy.progress.downtime_ms, 10);
+	assert_int_equal(copy.progress.blackout_ms, INT64_MAX);
 	launch_record_done(&record);
 }
 

@@ -26,6 +26,7 @@ static const struct {
 	N(VIR_DOMAIN_JOB_MEMORY_DIRTY_RATE, dirty_rate),
 	N(VIR_DOMAIN_JOB_MEMORY_ITERATION, iteration),
 	N(VIR_DOMAIN_JOB_DOWNTIME, downtime_ms),
+	N(VIR_DOMAIN_JOB_DOWNTIME_NET, blackout_ms),
 #undef N
 };
 

@@ -25,7 +25,14 @@ struct virt_progress {
 	uint64_t dirty_rate; /* bytes per second */
 	uint64_t iteration;
 	uint64_t downtime_ms; /* expected; of a completed one as it was */
-	uint32_t throttle;    /* percent */
+	/*
+	 * Of a completed one, 0 where it is not known: how long the guest
+	 * stood still by the clock of the source until that handed it over,
+	 * and by the clock of the target from then on. What lies between, the
+	 * way of one message, is in neither.
+	 */
+	uint64_t blackout_ms;
+	uint32_t throttle; /* percent */
 };
 
 int virt_job_look(struct virt_conn *conn, const char *name,

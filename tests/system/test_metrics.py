@@ -97,7 +97,7 @@ def fixture_seen(cluster, machine):
         name = machine.begin_migration()
         machine.wait_copying(name, percent=5)
         during = (scrape_handler(cluster, source), scrape_controller(cluster))
-    machine.wait_phase(name, "Succeeded", patience=2 * PATIENCE)
+    ended = machine.wait_migration(name, patience=2 * PATIENCE)
     target = machine.node
     assert target != source
 
@@ -107,6 +107,7 @@ def fixture_seen(cluster, machine):
             "ferry_handler_migration_downtime_seconds_count") else None
 
     return {"source": source, "target": target, "vmim": name,
+            "progress": ended["status"]["migrationState"]["progress"],
             "handler": during[0], "controller": during[1],
             "left": wait_for("the source to count it", counted, PATIENCE),
             "arrived": scrape_handler(cluster, target),
@@ -174,6 +175,13 @@ def test_the_controller_tells_how_it_went(seen):
     assert downtime > 0
     assert downtime == pytest.approx(seen["left"].value(
         "ferry_handler_migration_downtime_seconds_sum"))
+    # Here all nodes have one clock: what is left out is the way of a message.
+    blackout = after.value("ferry_migration_blackout_seconds_sum")
+    assert after.value("ferry_migration_blackout_seconds_count") == 1
+    assert 0 < blackout <= downtime
+    assert blackout == pytest.approx(seen["left"].value(
+        "ferry_handler_migration_blackout_seconds_sum"))
+    assert blackout == pytest.approx(seen["progress"]["blackoutMs"] / 1000)
     assert after.value("ferry_migration_phase_seconds_count",
                        phase="Running") == 1
     assert after.value("ferry_migration_phase_seconds_sum",

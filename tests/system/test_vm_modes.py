@@ -178,7 +178,22 @@ def test_post_copy_ends_what_would_never_end(busy):
     with busy.policy(bandwidthPerMigration=SLOW, completionTimeoutPerGiB=12,
                      allowPostCopy=True, allowWorkloadDisruption=True):
         vmim = busy.wait_migration(busy.begin_migration())
-    assert vmim["status"]["migrationState"]["mode"] == "PostCopy"
+    state = vmim["status"]["migrationState"]
+    assert state["mode"] == "PostCopy"
+    # How long it stood still nobody has measured, and nobody makes it up.
+    assert state["progress"]["blackoutMs"] == 0
+    busy.check_alone()
+
+
+def test_a_pause_ends_what_would_never_end(busy):
+    with busy.policy(bandwidthPerMigration=SLOW, completionTimeoutPerGiB=12,
+                     allowWorkloadDisruption=True):
+        vmim = busy.wait_migration(busy.begin_migration())
+    state = vmim["status"]["migrationState"]
+    assert state["mode"] == "Paused"
+    # From the pause on; all nodes have one clock here.
+    progress = state["progress"]
+    assert 0 < progress["blackoutMs"] <= progress["downtimeMs"]
     busy.check_alone()
 
 

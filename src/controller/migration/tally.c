@@ -87,13 +87,22 @@ read_time(const json_t *state, const char *name, int64_t *ret_us)
 	return time_parse(js_str_at(state, name), ret_us, &err) == 0;
 }
 
+/* 0: the nodes do not know, or do not tell. */
+static void
+observe_pause(struct prom_histogram *histogram, int64_t ms)
+{
+	if (ms > 0)
+		prom_observe(histogram, &prom_bounds_pauses,
+			     (double)ms / MS_PER_SECOND);
+}
+
 void
 tally_result(struct tally *tally, const json_t *status, int64_t age_us)
 {
 	const json_t *state = js_obj_at(status, "migrationState");
 	bool failed = !str_equal(js_str_at(status, "phase"),
 				 migration_phase_name(MIGRATION_SUCCEEDED));
-	int64_t start_us, end_us, downtime_ms;
+	int64_t start_us, end_us;
 	double error;
 
 	prom_observe(&tally->totals[failed], &prom_bounds_waits,
@@ -104,11 +113,10 @@ tally_result(struct tally *tally, const json_t *status, int64_t age_us)
 	    read_time(state, "endTimestamp", &end_us))
 		prom_observe(&tally->transfers, &prom_bounds_waits,
 			     (double)(end_us - start_us) / US_PER_SECOND);
-	/* 0: the nodes do not know, or do not tell. */
-	downtime_ms = js_int_at(state, "progress.downtimeMs", 0);
-	if (downtime_ms > 0)
-		prom_observe(&tally->downtimes, &prom_bounds_pauses,
-			     (double)downtime_ms / MS_PER_SECOND);
+	observe_pause(&tally->downtimes,
+		      js_int_at(state, "progress.downtimeMs", 0));
+	observe_pause(&tally->blackouts,
+		      js_int_at(state, "progress.blackoutMs", 0));
 	if (hindsight_error(state, &error))
 		prom_observe(&tally->errors, &error_bounds, error);
 }
@@ -170,7 +178,24 @@ write_family(struct buf *buf, const struct family *f)
 
 #define TRANSFER "ferry_migration_transfer_seconds"
 #define DOWNTIME "ferry_migration_downtime_seconds"
+#define BLACKOUT "ferry_migration_blackout_seconds"
 #define ERROR_RATIO "ferry_migration_prediction_error_ratio"
+
+/* One without labels. */
+struct plain {
+	const char *name, *help;
+	const struct prom_bounds *bounds;
+	const struct prom_histogram *histogram;
+};
+
+static int
+write_plain(struct buf *buf, const struct plain *plain)
+{
+	if (prom_head(buf, plain->name, "histogram", plain->help) == -1)
+		return -1;
+	return prom_write_histogram(buf, plain->name, "", plain->bounds,
+				    plain->histogram);
+}
 
 int
 tally_write_histograms(const struct tally *t, struct buf *buf)
@@ -190,28 +215,32 @@ tally_write_histograms(const struct tally *t, struct buf *buf)
 		  "From a migration's creation to its end.", "result",
 		  t->totals, ARRAY_LEN(t->totals), result_value },
 	};
+	const struct plain plains[] = {
+		{ TRANSFER,
+		  "From the first byte sent to the end, of migrations that "
+		  "succeeded.",
+		  &prom_bounds_waits, &t->transfers },
+		{ DOWNTIME,
+		  "How long guests stood still, by the clocks of both nodes, "
+		  "of migrations that succeeded.",
+		  &prom_bounds_pauses, &t->downtimes },
+		{ BLACKOUT, "The same, whatever the clocks say of each other.",
+		  &prom_bounds_pauses, &t->blackouts },
+		{ ERROR_RATIO,
+		  "How far off the predicted time of a transfer was, as a "
+		  "share of the actual one.",
+		  &error_bounds, &t->errors },
+	};
 
 	for (size_t i = 0; i < ARRAY_LEN(families); i++) {
 		if (write_family(buf, &families[i]) == -1)
 			return -1;
 	}
-	if (prom_head(buf, TRANSFER, "histogram",
-		      "From the first byte sent to the end, of migrations that "
-		      "succeeded.") == -1 ||
-	    prom_write_histogram(buf, TRANSFER, "", &prom_bounds_waits,
-				 &t->transfers) == -1 ||
-	    prom_head(buf, DOWNTIME, "histogram",
-		      "How long guests stood still, of migrations that "
-		      "succeeded.") == -1)
-		return -1;
-	if (prom_write_histogram(buf, DOWNTIME, "", &prom_bounds_pauses,
-				 &t->downtimes) == -1 ||
-	    prom_head(buf, ERROR_RATIO, "histogram",
-		      "How far off the predicted time of a transfer was, as a "
-		      "share of the actual one.") == -1)
-		return -1;
-	return prom_write_histogram(buf, ERROR_RATIO, "", &error_bounds,
-				    &t->errors);
+	for (size_t i = 0; i < ARRAY_LEN(plains); i++) {
+		if (write_plain(buf, &plains[i]) == -1)
+			return -1;
+	}
+	return 0;
 }
 
 static int

@@ -31,6 +31,7 @@ struct tally {
 	struct prom_histogram totals[TALLY_RESULTS];
 	struct prom_histogram transfers; /* of those that succeeded */
 	struct prom_histogram downtimes; /* the same */
+	struct prom_histogram blackouts; /* the same */
 	struct prom_histogram errors;    /* of predictions, shares */
 	uint64_t writes;                 /* requests, Events not counted */
 	uint64_t reads;                  /* readings, of three requests each */

@@ -59,11 +59,11 @@ static void
 test_the_end_tells_transfer_and_downtime(void **state)
 {
 	AUTO(js_unref)
-	json_t *status = json_pack("{s:s, s:{s:s, s:s, s:{s:i}}}", "phase",
-				   "Succeeded", "migrationState",
-				   "startTimestamp", "2026-11-16T12:00:00Z",
-				   "endTimestamp", "2026-11-16T12:00:05Z",
-				   "progress", "downtimeMs", 250);
+	json_t *status = json_pack(
+		"{s:s, s:{s:s, s:s, s:{s:i, s:i}}}", "phase", "Succeeded",
+		"migrationState", "startTimestamp", "2026-11-16T12:00:00Z",
+		"endTimestamp", "2026-11-16T12:00:05Z", "progress",
+		"downtimeMs", 250, "blackoutMs", 125);
 	struct tally t = { 0 };
 
 	(void)state;
@@ -73,15 +73,17 @@ test_the_end_tells_transfer_and_downtime(void **state)
 	expect(&t, "ferry_migration_downtime_seconds_sum 0.25");
 	expect(&t, "ferry_migration_downtime_seconds_bucket{le=\"0.2\"} 0");
 	expect(&t, "ferry_migration_downtime_seconds_bucket{le=\"0.3\"} 1");
+	expect(&t, "ferry_migration_blackout_seconds_sum 0.125");
+	expect(&t, "ferry_migration_blackout_seconds_count 1");
 }
 
 static void
 test_a_failure_or_a_silent_node_has_no_downtime(void **state)
 {
 	AUTO(js_unref)
-	json_t *failed =
-		json_pack("{s:s, s:{s:{s:i}}}", "phase", "Failed",
-			  "migrationState", "progress", "downtimeMs", 250);
+	json_t *failed = json_pack("{s:s, s:{s:{s:i, s:i}}}", "phase", "Failed",
+				   "migrationState", "progress", "downtimeMs",
+				   250, "blackoutMs", 250);
 	AUTO(js_unref)
 	json_t *silent =
 		json_pack("{s:s, s:{s:{s:i}}}", "phase", "Succeeded",
@@ -94,6 +96,7 @@ test_a_failure_or_a_silent_node_has_no_downtime(void **state)
 	expect(&t, "ferry_migration_seconds_count{result=\"failed\"} 1");
 	expect(&t, "ferry_migration_seconds_count{result=\"succeeded\"} 1");
 	expect(&t, "ferry_migration_downtime_seconds_count 0");
+	expect(&t, "ferry_migration_blackout_seconds_count 0");
 	expect(&t, "ferry_migration_transfer_seconds_count 0");
 }
 

@@ -225,7 +225,7 @@ function showHistory(world) {
 		const took = state.startTimestamp && state.endTimestamp
 			? seconds((Date.parse(state.endTimestamp) -
 				Date.parse(state.startTimestamp)) / 1000) : "";
-		const known = good && (state.progress || {}).downtimeMs;
+		const known = good && (state.progress || {}).blackoutMs;
 		const blackout = known ? known + " ms" : good ? "not known" : "";
 
 		return row(make("td", keyOf(m, m.spec.vmiName)),
