@@ -14,6 +14,7 @@
 struct serve_options {
 	struct settings settings;
 	const char *control;
+	const char *metrics;
 	struct opts_list dirs;
 	uint64_t drain_timeout_ms;
 };
@@ -28,6 +29,7 @@ run(struct serve_options *options)
 		.dirs = options->dirs.value,
 		.n_dirs = options->dirs.count,
 		.control = options->control,
+		.metrics = options->metrics,
 		.drain_timeout_ms = (unsigned)options->drain_timeout_ms,
 	};
 	struct service service;
@@ -56,6 +58,9 @@ command_serve(int argc, char **argv)
 		{ "allow-dir", "DIR",
 		  "where unix sockets may be; several times", OPT_LIST,
 		  &options.dirs, 0, 0 },
+		{ "metrics", "ADDRESS:PORT",
+		  "serve /metrics there, by plain HTTP (nowhere)", OPT_STR,
+		  &options.metrics, 0, 0 },
 		{ "ports", "LO-HI", "TCP ports of target listeners (kernel's)",
 		  OPT_STR, &options.settings.ports, 0, 0 },
 		{ "drain-timeout", "TIME",

@@ -45,13 +45,28 @@ conn_new(struct port *port)
 	return conn;
 }
 
-void
-conn_secured(struct conn *conn)
+static struct handshakes *
+handshakes_of(const struct conn *conn)
+{
+	struct listener *listener = conn->port->listener;
+
+	return &listener->proxy->handshakes[listener->spec.side];
+}
+
+static void
+leave_insecure(struct conn *conn)
 {
 	if (!conn->counted_insecure)
 		return;
 	conn->counted_insecure = false;
 	conn->port->listener->n_insecure--;
+}
+
+void
+conn_secured(struct conn *conn)
+{
+	leave_insecure(conn);
+	handshakes_of(conn)->made++;
 }
 
 void
@@ -61,7 +76,7 @@ conn_free(struct conn *conn)
 
 	if (conn->in_turn)
 		TAILQ_REMOVE(&conn->port->turn, conn, turn);
-	conn_secured(conn);
+	leave_insecure(conn);
 	TAILQ_REMOVE(&listener->conns, conn, entry);
 	listener->n_conns--;
 
@@ -84,6 +99,8 @@ conn_fail(struct conn *conn, const struct failure *failure)
 	log_warning(ref, "connection failed at stage '%s': %s",
 		    stages[conn->stage], failure->text);
 	listener_failed(listener, failure);
+	if (conn->stage == STAGE_HANDSHAKE)
+		handshakes_of(conn)->failed[failure->reason]++;
 	conn_free(conn);
 	listener_update_accept(listener);
 }

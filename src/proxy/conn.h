@@ -63,7 +63,7 @@ void conn_free(struct conn *conn);
 /* Counts and logs the failure, then frees it. */
 void conn_fail(struct conn *conn, const struct failure *failure);
 
-/* The handshake is through. */
+/* The handshake is through, and counts as made. */
 void conn_secured(struct conn *conn);
 
 /* Hands socket and link over to a stream, then frees it. */

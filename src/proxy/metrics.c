@@ -147,6 +147,45 @@ print_failures(struct buf *buf, const struct proxy *proxy)
 	return 0;
 }
 
+/* By side: those that were made, and those that failed by reason. */
+static int
+print_handshakes(struct buf *buf, const struct proxy *proxy)
+{
+	const char *made = "ferry_proxy_handshakes_total";
+	const char *failed = "ferry_proxy_handshake_failures_total";
+
+	if (buf_printf(buf,
+		       "# HELP %s TLS handshakes that were made\n"
+		       "# TYPE %s counter\n",
+		       made, made) == -1)
+		return -1;
+	for (int side = 0; side < SIDE_COUNT; side++) {
+		if (buf_printf(
+			    buf, "%s{side=\"%s\"} %llu\n", made,
+			    side_name((enum side)side),
+			    (unsigned long long)proxy->handshakes[side].made) ==
+		    -1)
+			return -1;
+	}
+	if (buf_printf(buf,
+		       "# HELP %s TLS handshakes that failed, by reason\n"
+		       "# TYPE %s counter\n",
+		       failed, failed) == -1)
+		return -1;
+	for (int i = 0; i < SIDE_COUNT * REASON_COUNT; i++) {
+		enum side side = (enum side)(i / REASON_COUNT);
+		enum reason reason = (enum reason)(i % REASON_COUNT);
+
+		if (reason != REASON_NONE &&
+		    buf_printf(buf, "%s{side=\"%s\",reason=\"%s\"} %llu\n",
+			       failed, side_name(side), reason_name(reason),
+			       (unsigned long long)proxy->handshakes[side]
+				       .failed[reason]) == -1)
+			return -1;
+	}
+	return 0;
+}
+
 static int
 print_single(struct buf *buf, const char *name, const char *type,
 	     const char *help, double value)
@@ -224,7 +263,9 @@ metrics_write(const struct proxy *proxy, struct buf *buf)
 		if (print_family(buf, proxy, &families[i]) == -1)
 			return -1;
 	}
-	if (print_totals(buf, proxy) == -1 || print_failures(buf, proxy) == -1)
+	if (print_totals(buf, proxy) == -1 ||
+	    print_failures(buf, proxy) == -1 ||
+	    print_handshakes(buf, proxy) == -1)
 		return -1;
 	return print_expiry(buf, proxy);
 }

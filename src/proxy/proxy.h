@@ -54,6 +54,13 @@ struct proxy_options {
 
 TAILQ_HEAD(listener_list, listener);
 
+/* TLS handshakes of one side. A target that does not want the certificate of a
+ * source says so after the source's part is done: there it was made. */
+struct handshakes {
+	uint64_t made;
+	uint64_t failed[REASON_COUNT];
+};
+
 struct proxy {
 	struct loop *loop;
 	struct workers *workers;
@@ -70,6 +77,7 @@ struct proxy {
 	struct counts ended; /* of streams that are over */
 	uint64_t streams_ended;
 	uint64_t failures[REASON_COUNT]; /* refused and broken */
+	struct handshakes handshakes[SIDE_COUNT];
 	/* Called when the last listener or stream of a draining proxy has
 	 * gone, and when the last stream of one that is being ended has. */
 	void (*idle)(void *arg);

@@ -16,7 +16,9 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "proxy/creds.h"
+#include "proxy/metrics.h"
 #include "proxy/opener.h"
+#include "proxy/scrape.h"
 #include "proxy/worker.h"
 #include "rpc/server.h"
 #include "version.h"
@@ -59,6 +61,17 @@ open_control(struct service *service, const char *path, struct err *err)
 	    -1)
 		return -1;
 	service->control_name = xstrdup(name);
+	return 0;
+}
+
+static int
+open_metrics(struct service *service, const char *where, struct err *err)
+{
+	uint16_t port;
+
+	if (scrape_open(where, &service->scrape_fd, &port, err) == -1)
+		return err_prefix(err, "--metrics");
+	log_info(NULL, "serving metrics at port %u", port);
 	return 0;
 }
 
@@ -186,6 +199,25 @@ serve_control(struct service *service, uid_t starter)
 }
 
 static int
+write_metrics(void *arg, struct buf *buf)
+{
+	return metrics_write(arg, buf);
+}
+
+static void
+serve_metrics(struct service *service)
+{
+	service->scrape = scrape_new(
+		&(struct scrape_config){
+			.loop = service->proxy.loop,
+			.write = write_metrics,
+			.arg = &service->proxy,
+			.text_max = METRICS_MAX,
+		},
+		TAKE_FD(service->scrape_fd));
+}
+
+static int
 prepare(struct service *service, const struct service_config *config,
 	struct err *err)
 {
@@ -205,6 +237,9 @@ prepare(struct service *service, const struct service_config *config,
 	if (config->control &&
 	    open_control(service, config->control, err) == -1)
 		return -1;
+	if (config->metrics &&
+	    open_metrics(service, config->metrics, err) == -1)
+		return -1;
 	service->proxy.options = options;
 	return confine(service, err);
 }
@@ -218,6 +253,7 @@ service_start(struct service *service, const struct service_config *config,
 	*service = (struct service){
 		.control_endpoint = ENDPOINT_NONE,
 		.control_dir_fd = -1,
+		.scrape_fd = -1,
 		.drain_timeout_ms = config->drain_timeout_ms,
 	};
 	proxy_init(&service->proxy, NULL);
@@ -234,6 +270,8 @@ service_start(struct service *service, const struct service_config *config,
 	watch_events(service);
 	if (config->control)
 		serve_control(service, starter);
+	if (config->metrics)
+		serve_metrics(service);
 	return 0;
 }
 
@@ -257,6 +295,8 @@ service_stop(struct service *service)
 			  &err) == -1)
 		log_debug(NULL, "control socket stays: %s", err.text);
 	rpc_server_free(service->rpc);
+	scrape_free(service->scrape);
+	close_fd(&service->scrape_fd);
 	free(service->control_name);
 	close_fd(&service->control_dir_fd);
 	close_fd(&service->control_endpoint.fd);

@@ -21,6 +21,7 @@
 
 struct err;
 struct rpc_server;
+struct scrape;
 
 struct service_config {
 	struct settings *settings;
@@ -29,6 +30,7 @@ struct service_config {
 	const char *const *dirs; /* where unix sockets may be */
 	size_t n_dirs;
 	const char *control;       /* path of the control socket, or NULL */
+	const char *metrics;       /* where /metrics is served, or NULL */
 	unsigned drain_timeout_ms; /* SIGTERM waits this long; 0 = not */
 };
 
@@ -37,6 +39,8 @@ struct service {
 	struct sandbox sandbox;
 	struct control control;
 	struct rpc_server *rpc;
+	int scrape_fd; /* until it is served on */
+	struct scrape *scrape;
 	struct endpoint control_endpoint;
 	char *control_name;
 	int control_dir_fd;

@@ -420,6 +420,15 @@ def test_counters_tell_bytes_stalls_and_age(bench):
     text = client.call("metrics")["text"]
     assert ('ferry_proxy_migration_bytes_total{side="source",migration="k1",'
             f'direction="sent"}} {30 << 20}\n') in text
+    # Of the whole process, also when streams and listeners are gone.
+    for _ in range(2):
+        assert f"\nferry_proxy_sent_bytes_total {30 << 20}\n" in text
+        assert "\nferry_proxy_received_bytes_total 4\n" in text
+        client.call("source.stop", {"key": "k1"})
+        text = client.call("metrics")["text"]
+        assert "ferry_proxy_listeners 0" in text
+        client.call("source.start", {"key": "k1", "peer": "node-b",
+                                     "dir": bench.a, **ready})
     check_exposition(text)
 
 
@@ -433,6 +442,87 @@ def check_exposition(text):
             name = line.split("{")[0].split(" ")[0]
             assert name in families, line
             float(line.rsplit(" ", 1)[1])
+
+
+def handshakes(client, side):
+    """How many were made, and those that failed by reason."""
+    text = client.call("metrics")["text"]
+    made = re.search(r'^ferry_proxy_handshakes_total{side="%s"} (\d+)$' % side,
+                     text, re.M)
+    failed = re.findall(r'^ferry_proxy_handshake_failures_total{side="%s",'
+                        r'reason="(\w+)"} (\d+)$' % side, text, re.M)
+    return int(made.group(1)), {reason: int(count) for reason, count in failed
+                                if count != "0"}
+
+
+def test_handshakes_are_counted_by_side_and_reason(bench):
+    clients = [bench.client(bench.daemon(node)) for node in ("a", "b")]
+    near, far = clients
+    sink = bench.sink()
+    ready = far.call("target.start", params(bench))
+    near.call("source.start", {"key": "k1", "peer": "node-b", "dir": bench.a,
+                               **ready})
+    for client in clients:
+        for side in ("source", "target"):
+            assert handshakes(client, side) == (0, {})
+    for _ in range(2):
+        bench.connect()
+        sink.accept().close()
+    assert handshakes(near, "source") == (2, {})
+    assert handshakes(far, "target") == (2, {})
+    with socket.create_connection(("127.0.0.1", tcp_port(ready)),
+                                  DEADLINE) as raw:
+        raw.sendall(b"this is not TLS, is it?")
+        receive_all(raw)
+    wait_for("the failure to be counted",
+             lambda: handshakes(far, "target") == (2, {"NotTLS": 1}))
+    # Who cannot be reached has shaken no hands.
+    far.call("target.stop", {"key": "k1"})
+    assert receive_all(bench.connect()) == b""
+    assert handshakes(near, "source") == (2, {})
+    assert 'ferry_proxy_failures_total{reason="DialRefused"} 1' in near.call(
+        "metrics")["text"]
+    assert handshakes(near, "target") == handshakes(far, "source") == (0, {})
+
+
+def test_a_target_of_another_node_is_a_failed_handshake(bench):
+    near = bench.client(bench.daemon("a"))
+    far = bench.client(bench.daemon("b"))
+    bench.sink()
+    ready = far.call("target.start", params(bench))
+    near.call("source.start", {"key": "k1", "peer": "node-c", "dir": bench.a,
+                               **ready})
+    assert receive_all(bench.connect()) == b""
+    wait_for("both to have counted it", lambda: (
+        handshakes(near, "source") == (0, {"WrongNode": 1})
+        and sum(handshakes(far, "target")[1].values()) == 1))
+
+
+def fetch(port, request="GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"):
+    with socket.create_connection(("127.0.0.1", port), DEADLINE) as client:
+        client.sendall(request.encode())
+        head, _, body = receive_all(client).decode().partition("\r\n\r\n")
+    return head.splitlines(), body
+
+
+def test_prometheus_can_ask_the_daemon_itself(bench):
+    daemon = bench.daemon("b", "--metrics", "127.0.0.1:0")
+    port = int(re.search(r"serving metrics at port (\d+)",
+                         daemon.log()).group(1))
+    bench.client(daemon).call("target.start", params(bench))
+    head, body = fetch(port)
+    assert head[0] == "HTTP/1.1 200 OK"
+    assert "Content-Type: text/plain; version=0.0.4" in head
+    assert f"Content-Length: {len(body)}" in head
+    assert "ferry_proxy_listeners 1\n" in body
+    check_exposition(body)
+    assert fetch(port, "GET / HTTP/1.1\r\n\r\n")[0][0].split()[1] == "404"
+    assert fetch(port, "PUT /metrics HTTP/1.1\r\n\r\n")[0][0].split()[
+        1] == "405"
+    # One that says nothing is let go, and the daemon serves on.
+    with socket.create_connection(("127.0.0.1", port), DEADLINE) as silent:
+        assert receive_all(silent) == b""
+    assert fetch(port)[0][0] == "HTTP/1.1 200 OK"
 
 
 def test_commands_talk_to_the_daemon(bench, target):
