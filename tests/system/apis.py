@@ -24,6 +24,7 @@ import tempfile
 import clusters  # noqa: F401  (puts kubeapi on the path)
 import kubeapi
 from kubeapi import wait_for
+from lines import read_line
 from proxies import BUILD
 
 FERRY_API = os.path.join(BUILD, "src", "webhook", "ferry-api")
@@ -85,7 +86,7 @@ class Api:
                  self.file("tls.crt"), "--key", self.file("tls.key"),
                  "--log-format", "json", *self.options],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
-        line = self.popen.stdout.readline()
+        line = read_line(self.popen.stdout)
         assert line, f"ferry-api did not start:\n{self.log()}"
         assert json.loads(line)["port"] == self.port
         return self

@@ -15,6 +15,8 @@ import tempfile
 import urllib.error
 import urllib.request
 
+from lines import Lines
+
 START_DEADLINE = 180  # seconds; a browser on a busy computer
 COMMAND_DEADLINE = 120
 _PORT = re.compile(r"started successfully on port (\d+)")
@@ -32,6 +34,8 @@ class Browser:
         self.driver = subprocess.Popen(
             ["chromedriver", "--port=0"], stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True)
+        # Read on to the end: a full pipe would stop it.
+        self.said = Lines(self.driver.stdout)
         self.session = None
         try:
             self.url = f"http://127.0.0.1:{self._port()}/session"
@@ -47,13 +51,8 @@ class Browser:
             raise
 
     def _port(self):
-        said = []
-        for line in self.driver.stdout:
-            said.append(line)
-            found = _PORT.search(line)
-            if found:
-                return found.group(1)
-        raise AssertionError("chromedriver has ended: " + "".join(said))
+        line = self.said.find(_PORT.search, START_DEADLINE)
+        return _PORT.search(line).group(1)
 
     def _send(self, method, path, body=None, timeout=COMMAND_DEADLINE):
         base = f"{self.url}/{self.session}" if self.session else self.url
@@ -104,7 +103,7 @@ class Browser:
         finally:
             self.driver.terminate()
             self.driver.wait(COMMAND_DEADLINE)
-            self.driver.stdout.close()
+            self.said.close()
             shutil.rmtree(self.profile, ignore_errors=True)
 
     def __enter__(self):

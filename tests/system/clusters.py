@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 
+from lines import read_line
 from proxies import BUILD, DEADLINE, REPOSITORY
 
 sys.path.insert(0, os.path.join(REPOSITORY, "tests", "conformance"))
@@ -51,7 +52,7 @@ class Cluster:
                 [CLUSTER, "serve", "--dir", self.dir, "--log-format", "json",
                  *self.options],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
-        line = self.popen.stdout.readline()
+        line = read_line(self.popen.stdout)
         assert line, f"ferry-cluster did not start:\n{self.log()}"
         self.url = json.loads(line)["url"]
         return self

@@ -23,6 +23,7 @@ import urllib.request
 
 from faults import Faults
 from kubeapi import wait_for
+from lines import read_line
 from proxies import BUILD, DEADLINE, REPOSITORY
 
 CONTROLLER = os.path.join(BUILD, "src", "controller", "ferry-controller")
@@ -63,7 +64,7 @@ class Controller:
                 self.command, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=log)
         self.ended = False
-        line = self.popen.stdout.readline()
+        line = read_line(self.popen.stdout)
         assert line, f"{self.name} did not start:\n{self.log()}"
         self.port = json.loads(line)["port"]
         return self
@@ -84,9 +85,11 @@ class Controller:
         assert not self.has_crashed(), \
             f"{self.name} ended with {self.popen.returncode}:\n{self.log()}"
         self.ended = True
-        self.popen.kill()
-        self.popen.wait(STOP_DEADLINE)
-        self.popen.stdout.close()
+        # Others may start it again before this returns.
+        popen = self.popen
+        popen.kill()
+        popen.wait(STOP_DEADLINE)
+        popen.stdout.close()
 
     def stop(self):
         """As an operator would; its exit status."""

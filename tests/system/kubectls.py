@@ -4,12 +4,11 @@
 import contextlib
 import json
 import os
-import queue
 import re
 import subprocess
-import threading
 
 from kubeapi import DEADLINE, KUBECTL
+from lines import Lines
 
 
 def _minor():
@@ -52,18 +51,12 @@ class Following:
              os.path.join(cluster.scratch, "cache"), *arguments],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True)
-        self.lines = queue.Queue()
-        self.thread = threading.Thread(target=self._read)
-        self.thread.start()
-
-    def _read(self):
-        for line in self.popen.stdout:
-            self.lines.put(line.rstrip("\n"))
-        self.lines.put(None)
+        self.lines = Lines(self.popen.stdout)
 
     def next(self):
         """The next line; None at the end."""
-        return self.lines.get(timeout=DEADLINE)
+        line = self.lines.next(DEADLINE)
+        return None if line is None else line.rstrip("\n")
 
     def until(self, part):
         """Reads on to a line with this in it, and returns it."""
@@ -91,8 +84,7 @@ class Following:
         with contextlib.suppress(ProcessLookupError):
             self.popen.kill()
         self.popen.wait(DEADLINE)
-        self.thread.join()
-        self.popen.stdout.close()
+        self.lines.close()
 
     def __enter__(self):
         return self

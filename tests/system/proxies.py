@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 
+from lines import read_line
 from rpc import Client
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -117,7 +118,7 @@ class Process:
 
     def ready_line(self):
         """The line that target and source print."""
-        line = self.popen.stdout.readline()
+        line = read_line(self.popen.stdout)
         assert line, f"{self.name} did not start:\n{self.log()}"
         return json.loads(line)
 

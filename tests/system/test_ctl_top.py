@@ -2,7 +2,9 @@
 """ferryctl top: live on a terminal, again and again in a pipe, for scripts."""
 
 import json
+import os
 import re
+import select
 import signal
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from ctls import PATIENCE, World, compare
 from faults import Faults
 from kubeapi import wait_for
+from lines import Lines, ended
 from played_objects import VMIS, namespaced
 from played_steps import status
 
@@ -105,21 +108,20 @@ def test_a_namespace_or_all(world, moving):
 
 def test_a_pipe_gets_table_after_table(world, moving):
     popen = world.popen("top", "--interval", "200ms")
-    seen = 0
-    for line in iter(popen.stdout.readline, ""):
-        seen += moving in line
-        if seen == 3:
-            break
+    lines = Lines(popen.stdout)
+    for _ in range(3):
+        lines.find(lambda line: moving in line, PATIENCE)
     popen.send_signal(signal.SIGINT)
-    out, err = popen.communicate(timeout=PATIENCE)
-    assert (popen.returncode, err) == (0, "")
+    code, out, err = ended(popen, lines)
+    assert (code, err) == (0, "")
     assert "\033" not in out
 
 
 def test_it_ends_when_nobody_reads_any_more(world, moving):
     popen = world.popen("top", "--interval", "100ms")
     assert moving
-    popen.stdout.readline()
+    assert select.select([popen.stdout], [], [], PATIENCE)[0]
+    assert os.read(popen.stdout.fileno(), 1)
     popen.stdout.close()
     assert popen.wait(PATIENCE) == 0
     popen.stderr.close()
@@ -127,17 +129,15 @@ def test_it_ends_when_nobody_reads_any_more(world, moving):
 
 def test_scripts_get_an_object_in_each_line(world, moving):
     popen = world.popen("top", "-o", "json", "--interval", "100ms")
+    lines = Lines(popen.stdout)
     times = []
-    for line in iter(popen.stdout.readline, ""):
-        found = json.loads(line)
+    for _ in range(3):
+        found = json.loads(lines.next(PATIENCE))
         times.append(found["time"])
         assert moving in {m["name"] for m in found["migrations"]}
-        if len(times) == 3:
-            break
     assert times == sorted(times)
     popen.send_signal(signal.SIGTERM)
-    popen.communicate(timeout=PATIENCE)
-    assert popen.returncode == 0
+    assert ended(popen, lines)[0] == 0
 
 
 def test_a_terminal_is_drawn_in_place(world, moving):

@@ -9,6 +9,7 @@ import pytest
 from ctls import PATIENCE, World
 from faults import Faults
 from kubeapi import wait_for
+from lines import Lines, ended
 from played_objects import VMIMS, namespaced
 from played_steps import state, status
 
@@ -42,26 +43,24 @@ def wait_transfer(world, name):
             "status", {}).get("phase") == "Running", PATIENCE)
 
 
-def ended(popen):
-    out, err = popen.communicate(timeout=PATIENCE)
-    return popen.returncode, out, err
+def follow(world, *arguments, **variables):
+    """ferryctl while it runs, and its lines."""
+    popen = world.popen(*arguments, **variables)
+    return popen, Lines(popen.stdout)
 
 
-def read_to(popen, part):
+def read_to(lines, part):
     """The next line that has this in it."""
-    for line in iter(popen.stdout.readline, ""):
-        if part in line:
-            return line
-    raise AssertionError(f"ended without '{part}': {popen.stderr.read()}")
+    return lines.find(lambda line: part in line, PATIENCE)
 
 
 def test_a_pipe_gets_a_line_for_each_change(world, machine):
-    popen = world.popen("migrate", machine, "--wait")
+    popen, lines = follow(world, "migrate", machine, "--wait")
     wait_transfer(world, machine)
     world.progress(machine, **HALF)
-    read_to(popen, BAR)
+    read_to(lines, BAR)
     world.played.release("arrive", f"default/{machine}")
-    code, out, err = ended(popen)
+    code, out, err = ended(popen, lines)
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[-1] == "Succeeded"
@@ -76,17 +75,18 @@ def test_the_first_line_is_that_of_virtctl(world, machine):
 
 
 def test_scripts_get_objects(world, machine):
-    popen = world.popen("migrate", machine, "--wait", "-o", "json")
+    popen, lines = follow(world, "migrate", machine, "--wait", "-o", "json")
     wait_transfer(world, machine)
     world.progress(machine, **HALF)
-    for line in iter(popen.stdout.readline, ""):
+
+    def is_half(line):
         found = json.loads(line)
         assert found["vmi"] == machine
-        if found.get("progress", {}).get("percent") == 50:
-            break
-    assert found["phase"] == "Running"
+        return found.get("progress", {}).get("percent") == 50
+
+    assert json.loads(lines.find(is_half, PATIENCE))["phase"] == "Running"
     world.played.release("arrive", f"default/{machine}")
-    code, out, _ = ended(popen)
+    code, out, _ = ended(popen, lines)
     assert code == 0
     assert json.loads(out.splitlines()[-1])["phase"] == "Succeeded"
 
@@ -143,20 +143,20 @@ def test_twice_ctrl_c_cancels(world, machine):
 
 
 def test_a_pipe_can_be_interrupted_too(world, machine):
-    popen = world.popen("migrate", machine, "--wait")
-    read_to(popen, "Running")
+    popen, lines = follow(world, "migrate", machine, "--wait")
+    read_to(lines, "Running")
     popen.send_signal(signal.SIGINT)
-    code, _, err = ended(popen)
+    code, _, err = ended(popen, lines)
     assert code == 6
     assert err.count("\n") == 1 and "goes on" in err
 
 
 def test_a_cancel_of_somebody_else_is_told(world, machine):
-    popen = world.popen("migrate", machine, "--wait")
-    read_to(popen, "Running")
+    popen, lines = follow(world, "migrate", machine, "--wait")
+    read_to(lines, "Running")
     assert world.told("migrate-cancel", machine) == \
         f"VM {machine} was scheduled to migrate-cancel\n"
-    code, _, err = ended(popen)
+    code, _, err = ended(popen, lines)
     assert (code, err) == (4, "")
 
 
@@ -165,15 +165,15 @@ def test_a_cancel_of_somebody_else_is_told(world, machine):
 def test_one_that_is_gone_is_told(world, machine, options):
     """Somebody takes it away without waiting for its end."""
     world.played.hold("abort", f"default/{machine}")
-    popen = world.popen("migrate", machine, "--wait", *options)
+    popen, lines = follow(world, "migrate", machine, "--wait", *options)
     wait_transfer(world, machine)
     [migration] = world.migrations(machine)
     world.told("migrate-cancel", machine)
-    read_to(popen, "AbortAcknowledgement")
+    read_to(lines, "AbortAcknowledgement")
     world.played.api.patch(
         namespaced(VMIMS, "default", migration["metadata"]["name"]),
         {"metadata": {"finalizers": None}})
-    code, out, err = ended(popen)
+    code, out, err = ended(popen, lines)
     world.played.release("abort", f"default/{machine}")
     assert (code, err) == (4, "")
     last = out.splitlines()[-1]
@@ -221,11 +221,11 @@ def test_why_it_waits_is_said(world, machine):
     for node in world.nodes:
         world.cluster.kubectl("cordon", node)
     try:
-        popen = world.popen("migrate", machine, "--wait")
-        line = read_to(popen, "PodUnschedulable")
+        popen, lines = follow(world, "migrate", machine, "--wait")
+        line = read_to(lines, "PodUnschedulable")
         assert line.startswith("Scheduling, waiting: PodUnschedulable: "), line
         popen.send_signal(signal.SIGINT)
-        ended(popen)
+        ended(popen, lines)
     finally:
         for node in world.nodes:
             world.cluster.kubectl("uncordon", node)
@@ -233,21 +233,21 @@ def test_why_it_waits_is_said(world, machine):
 
 def test_a_server_that_is_away_meanwhile_is_waited_for(world, machine):
     with Faults(world.cluster) as faults:
-        popen = world.popen("migrate", machine, "--wait",
-                            KUBECONFIG=faults.kubeconfig)
+        popen, lines = follow(world, "migrate", machine, "--wait",
+                              KUBECONFIG=faults.kubeconfig)
         wait_transfer(world, machine)
         world.progress(machine, **HALF)
-        read_to(popen, BAR)
+        read_to(lines, BAR)
         faults.plague(1, 1.0, ("503",), lambda _: True)
         faults.cut_watches()
-        line = read_to(popen, "Not up to date: cannot watch ")
+        line = read_to(lines, "Not up to date: cannot watch ")
         assert line.endswith(f"; {BAR}\n"), line
         faults.heal()
         world.progress(machine, **{**HALF, "percent": 75})
-        # One watch may be there again before the other.
-        while "Not up to date" in read_to(popen, " 75%"):
-            pass
+        # One of the two watches may be back before the other.
+        lines.find(lambda line: " 75%" in line
+                   and "Not up to date" not in line, PATIENCE)
         world.played.release("arrive", f"default/{machine}")
-        code, out, err = ended(popen)
+        code, out, err = ended(popen, lines)
         assert (code, err) == (0, "")
         assert out.splitlines()[-1] == "Succeeded"

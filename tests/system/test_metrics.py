@@ -198,7 +198,7 @@ def test_prometheus_understands_every_line(seen):
         done = subprocess.run(
             ["promtool", "check", "metrics"], input=seen[when].text,
             text=True, check=False, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT)
+            stderr=subprocess.STDOUT, timeout=PATIENCE)
         # KubeVirt's names are what they are; lint may dislike them.
         assert "error while linting" not in done.stdout, done.stdout
         assert done.returncode in (0, 3), done.stdout
