@@ -17,9 +17,15 @@ from browsers import Browser
 from clusters import CLUSTER
 from embedded import PATIENCE, Embedded
 from kubeapi import wait_for
+from lines import read_line
 
 PAGE = "/apis/subresources.kubevirt.io/v1/ui"
 SLOW = "8Mi"
+# Pages that the guest writes, of 16 MiB: more than goes over in a second, so
+# that it is seen at it until it is paused to let it finish.
+BUSY = "16,6000"
+PAUSED_AFTER = {"completionTimeoutPerGiB": 30, "allowWorkloadDisruption": True}
+TOP, BOTTOM = 2, 98  # of a plot's 100
 UNSCHEDULABLE = "kubevirt.io/migrationUnschedulablePodTimeoutSeconds"
 _SERVES = re.compile(r"Starting to serve on (\S+)")
 
@@ -32,7 +38,7 @@ def proxied(kubeconfig):
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True) as proxy:
         try:
-            line = proxy.stdout.readline()
+            line = read_line(proxy.stdout)
             yield "http://" + _SERVES.search(line).group(1)
         finally:
             proxy.terminate()
@@ -46,7 +52,8 @@ def kubeconfig_of(cluster, user):
         subprocess.run(
             [CLUSTER, "kubeconfig", "--dir",
              os.path.join(cluster.dir, "cluster"), "--user", user,
-             "--group=system:authenticated"], check=True, stdout=file)
+             "--group=system:authenticated"], check=True, stdout=file,
+            timeout=PATIENCE)
     return path
 
 
@@ -54,6 +61,45 @@ def keep_picture(browser, name):
     where = os.environ.get("FERRY_SCREENSHOTS")
     if where:
         browser.screenshot(os.path.join(where, name))
+
+
+def plotted(browser, line):
+    """The points of a plot's line, right and down from its upper left."""
+    return points_of(browser.run(
+        "const line = document.querySelector('#running .' + arguments[0]);"
+        "return line ? line.getAttribute('points') : '';", line))
+
+
+def points_of(text):
+    return [tuple(map(float, point.split(","))) for point in text.split()]
+
+
+def check_plots(browser):
+    """What remains goes down from the left to the right; what the guest writes
+    begins where QEMU has measured it, after the first round."""
+    wait_for("the guest to be seen writing", lambda: len(
+        plotted(browser, "dirty")) >= 3, PATIENCE)
+    lines = browser.run(
+        "return ['remaining', 'dirty'].map(name => document.querySelector("
+        "'#running .' + name).getAttribute('points'));")
+    lines = [points_of(line) for line in lines]
+    assert lines[0][0][0] == 0 < lines[1][0][0]
+    for points in lines:
+        across = [x for x, _ in points]
+        assert across == sorted(across)
+        assert across[-1] == 100
+        assert all(TOP <= y <= BOTTOM for _, y in points)
+        # The highest reaches the top.
+        assert min(y for _, y in points) == TOP
+    remaining = [y for _, y in lines[0]]
+    assert max(remaining) > remaining[0]
+    captions = browser.run(
+        "return [...document.querySelectorAll('#running figcaption')]"
+        ".map(each => each.innerText);")
+    assert len(captions) == 2
+    assert re.match(r"Memory that remains, .*, at most [1-9]", captions[0])
+    assert re.match(r"What the guest writes, .*, at most [1-9].*/s$",
+                    captions[1])
 
 
 @pytest.fixture(scope="module", name="cluster")
@@ -70,7 +116,7 @@ def fixture_url(cluster):
 
 @pytest.fixture(scope="module", name="machine")
 def fixture_machine(cluster):
-    return cluster.start_machine("vm1")
+    return cluster.start_machine("vm1", dirty=BUSY)
 
 
 @pytest.fixture(scope="module", name="browser")
@@ -100,17 +146,13 @@ def test_nodes_and_machines_are_shown(browser, machine):
 def test_a_migration_is_followed_and_then_stands_in_the_history(
         browser, machine):
     source = machine.node
-    with machine.policy(bandwidthPerMigration=SLOW):
+    with machine.policy(bandwidthPerMigration=SLOW, **PAUSED_AFTER):
         name = machine.begin_migration()
         machine.wait_copying(name, percent=5)
 
-        def drawn():
-            return browser.run(
-                "const line = document.querySelector('.remaining');"
-                "return line && line.getAttribute('points').split(' ')"
-                ".length >= 3;")
-
-        wait_for("the plot to have some points", drawn, PATIENCE)
+        wait_for("the plot to have some points", lambda: len(
+            plotted(browser, "remaining")) >= 3, PATIENCE)
+        check_plots(browser)
         card = browser.text("#running")
         keep_picture(browser, "migration.png")
     assert name in card and source in card
@@ -145,8 +187,16 @@ def test_one_that_never_got_to_a_node_says_why(cluster, browser, machine):
                      if row[1:2] == ["nowhere"]), None)
 
     row = wait_for("the history to have it", told, PATIENCE)
+    keep_picture(browser, "failure.png")
     assert row[2:4] == ["Failed", ""]
     assert row[7].startswith("UnschedulableTimeout: ")
+    # The sentence leaves names and times their room.
+    assert browser.run(
+        "return [...document.querySelectorAll('#history td:not(:last-child)')]"
+        ".filter(cell => { const range = document.createRange();"
+        " range.selectNodeContents(cell);"
+        " return range.getClientRects().length > 1; })"
+        ".map(cell => cell.innerText);") == []
 
 
 def test_the_page_asks_nobody_else_and_breaks_no_rule(browser, url):

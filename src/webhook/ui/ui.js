@@ -237,6 +237,12 @@ function showHistory(world) {
 	}), 8);
 }
 
+// QEMU measures it from one round to the next: nobody knows it in the first.
+function dirtyRate(progress) {
+	return progress.iteration > 1
+		? progress.dirtyRateBytesPerSecond || 0 : undefined;
+}
+
 function keepSample(uid, progress) {
 	const kept = samples.get(uid) || [];
 	const last = kept[kept.length - 1];
@@ -249,7 +255,7 @@ function keepSample(uid, progress) {
 			time: Date.now(),
 			processed: progress.bytesProcessed,
 			remaining: progress.bytesRemaining || 0,
-			dirty: progress.dirtyRateBytesPerSecond || 0,
+			dirty: dirtyRate(progress),
 		});
 	samples.set(uid, kept.slice(-SAMPLES_MAX));
 	return samples.get(uid);
@@ -260,7 +266,8 @@ function plot(kept, member, caption) {
 	const svg = document.createElementNS(svgNamespace, "svg");
 	const line = document.createElementNS(svgNamespace, "polyline");
 	const figure = document.createElement("figure");
-	const peak = Math.max(...kept.map((each) => each[member]));
+	const known = kept.filter((each) => each[member] !== undefined);
+	const peak = Math.max(0, ...known.map((each) => each[member]));
 	const most = peak || 1;
 	const from = kept[0].time;
 	const span = Math.max(1, kept[kept.length - 1].time - from);
@@ -270,13 +277,14 @@ function plot(kept, member, caption) {
 	svg.setAttribute("role", "img");
 	svg.setAttribute("aria-label", caption);
 	line.setAttribute("class", member);
-	line.setAttribute("points", kept.map((each) =>
+	line.setAttribute("points", known.map((each) =>
 		((each.time - from) / span * 100).toFixed(2) + "," +
 		(98 - each[member] / most * 96).toFixed(2)).join(" "));
 	svg.append(line);
 	figure.append(svg, make("figcaption", caption + ", " +
-		seconds(span / 1000) + ", at most " + bytes(peak) +
-		(member === "dirty" ? "/s" : "")));
+		seconds(span / 1000) + (known.length ? ", at most " +
+			bytes(peak) + (member === "dirty" ? "/s" : "")
+			: ", not known yet")));
 	return figure;
 }
 
@@ -300,8 +308,8 @@ function showProgress(card, uid, state) {
 		figureText("remaining", bytes(progress.bytesRemaining)),
 		figureText("of", bytes(progress.bytesTotal)),
 		figureText("rate", bytes(progress.rateBytesPerSecond) + "/s"),
-		figureText("guest writes",
-			bytes(progress.dirtyRateBytesPerSecond) + "/s"),
+		figureText("guest writes", dirtyRate(progress) === undefined
+			? "not known yet" : bytes(dirtyRate(progress)) + "/s"),
 		figureText("round", progress.iteration || 0),
 		figureText("mode", state.mode || "PreCopy"));
 	if (progress.etaSeconds)
