@@ -12,6 +12,7 @@ from embedded import PATIENCE, Embedded
 from kubeapi import wait_for
 from runbook_text import RUNBOOK
 from runbooks import Shell
+from scraped import Scraped
 
 CONTROLLER_PORT = 8444
 HANDLER_PORT = 8443
@@ -19,38 +20,6 @@ SLOW = "8Mi"
 TRANSFER = ("data_bytes_total", "data_remaining_bytes", "data_processed_bytes",
             "dirty_memory_rate_bytes", "memory_transfer_rate_bytes")
 _COMMANDS = re.compile(r"^```sh\n(.*?)^```", re.S | re.M)
-_SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? (\S+)$')
-_LABEL = re.compile(r'(\w+)="([^"]*)"')
-
-
-class Scraped:
-    """The samples of one answer."""
-
-    def __init__(self, text):
-        self.text = text
-        self.samples = []
-        for line in text.splitlines():
-            if line.startswith("#"):
-                continue
-            name, labels, value = _SAMPLE.match(line).groups()
-            self.samples.append(
-                (name, dict(_LABEL.findall(labels or "")), float(value)))
-
-    def find(self, family, /, **labels):
-        """The values of all samples of that name with these labels."""
-        return [value for found, has, value in self.samples
-                if found == family and labels.items() <= has.items()]
-
-    def value(self, family, /, **labels):
-        """The one value of them."""
-        found = self.find(family, **labels)
-        assert len(found) == 1, f"{family} {labels}: {found}"
-        return found[0]
-
-    def labels(self, family):
-        """The names of the labels of all samples of that name."""
-        return {label for found, has, _ in self.samples if found == family
-                for label in has}
 
 
 def fetch(address, port, path="/metrics"):
@@ -150,6 +119,24 @@ def test_a_handler_passes_on_what_its_proxy_counts(seen):
         assert seen[node].find("ferry_proxy_failures_total")
         assert seen[node].value("ferry_proxy_certificate_not_after_seconds",
                                 use="server") > 0
+
+
+def test_both_proxies_tell_what_they_carried(cluster, seen):
+    """Of the whole process: the migration's own have gone with it."""
+    copied = seen["progress"]["bytesProcessed"]
+    for node, side, family in (
+            (seen["source"], "source", "ferry_proxy_sent_bytes_total"),
+            (seen["target"], "target", "ferry_proxy_received_bytes_total")):
+        # What a handler passes on may be some seconds old.
+        found = wait_for(f"{family} of {node}", lambda n=node, f=family: (
+            s := scrape_handler(cluster, n)).value(f) > copied / 2 and s,
+            PATIENCE)
+        assert not found.labels(family)
+        assert found.value("ferry_proxy_handshakes_total", side=side) > 0
+        assert sum(found.find("ferry_proxy_handshake_failures_total",
+                              side=side)) == 0
+        assert found.labels("ferry_proxy_handshake_failures_total") == {
+            "side", "reason"}
 
 
 def test_the_controller_tells_of_what_goes_on(seen):
