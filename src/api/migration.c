@@ -5,7 +5,6 @@
 
 #include "api/text.h"
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/jsat.h"
 #include "base/mem.h"
@@ -106,45 +105,59 @@ migration_priority_parse(const char *text)
 					      : (enum migration_priority)i;
 }
 
-static int
-decode_ports(const json_t *ports, struct migration_state *state,
-	     struct err *err)
+static bool
+port_of(const char *key, const json_t *channel, struct migration_port *ret_port)
 {
-	void *at = json_object_iter((json_t *)(uintptr_t)ports);
+	uint64_t port;
+	struct err err;
 
-	if (at == NULL)
-		return 0;
-	if (json_object_size(ports) > MIGRATION_PORTS_MAX)
-		return err_set(err, ERR_LIMIT, "more than %d ports",
-			       MIGRATION_PORTS_MAX);
-	state->ports = xcalloc(json_object_size(ports), sizeof(*state->ports));
-	for (; at != NULL;
-	     at = json_object_iter_next((json_t *)(uintptr_t)ports, at)) {
-		const json_t *channel = json_object_iter_value(at);
-		uint64_t port;
+	if (str_to_u64(key, "port", 1, UINT16_MAX, &port, &err) == -1 ||
+	    !json_is_integer(channel) || json_integer_value(channel) < 0 ||
+	    json_integer_value(channel) > UINT32_MAX)
+		return false;
+	*ret_port = (struct migration_port){
+		.port = (uint16_t)port,
+		.channel = (uint32_t)json_integer_value(channel),
+	};
+	return true;
+}
 
-		if (str_to_u64(json_object_iter_key(at), "port", 1, UINT16_MAX,
-			       &port, err) == -1)
-			return -1;
-		if (!json_is_integer(channel) ||
-		    json_integer_value(channel) < 0 ||
-		    json_integer_value(channel) > UINT32_MAX)
-			return err_set(err, ERR_INVALID,
-				       "channel of port %s is no number",
-				       json_object_iter_key(at));
-		state->ports[state->port_count++] = (struct migration_port){
-			.port = (uint16_t)port,
-			.channel = (uint32_t)json_integer_value(channel),
-		};
+bool
+migration_ports_are_good(const json_t *ports)
+{
+	const char *key;
+	json_t *channel;
+
+	if (ports == NULL || json_is_null(ports))
+		return true;
+	if (!json_is_object(ports) ||
+	    json_object_size(ports) > MIGRATION_PORTS_MAX)
+		return false;
+	json_object_foreach((json_t *)(uintptr_t)ports, key, channel)
+	{
+		struct migration_port port;
+
+		if (!port_of(key, channel, &port))
+			return false;
 	}
-	return 0;
+	return true;
 }
 
 static void
-state_unref(struct migration_state **pointer)
+decode_ports(const json_t *ports, struct migration_state *state)
 {
-	migration_state_free(*pointer);
-	*pointer = NULL;
+	const char *key;
+	json_t *channel;
+
+	state->ports_bad = !migration_ports_are_good(ports);
+	if (state->ports_bad || json_object_size(ports) == 0)
+		return;
+	state->ports = xcalloc(json_object_size(ports), sizeof(*state->ports));
+	json_object_foreach((json_t *)(uintptr_t)ports, key, channel)
+	{
+		if (port_of(key, channel, &state->ports[state->port_count]))
+			state->port_count++;
+	}
 }
 
 static void
@@ -193,20 +206,15 @@ decode_nodes(const json_t *obj, struct migration_state *state)
 }
 
 struct migration_state *
-migration_state_decode(const json_t *obj, struct err *err)
+migration_state_decode(const json_t *obj)
 {
-	AUTO(state_unref)
 	struct migration_state *state = xmalloc0(sizeof(*state));
 
 	decode_controller(obj, state);
 	decode_nodes(obj, state);
-	if (decode_ports(js_obj_at(obj, "targetDirectMigrationNodePorts"),
-			 state, err) == -1) {
-		(void)err_prefix(err, "targetDirectMigrationNodePorts");
-		return NULL;
-	}
+	decode_ports(js_at(obj, "targetDirectMigrationNodePorts"), state);
 	state->text = js_text(obj);
-	return TAKE_PTR(state);
+	return state;
 }
 
 void

@@ -95,6 +95,7 @@ struct migration_state {
 	char *target_address;
 	struct migration_port *ports;
 	size_t port_count;
+	bool ports_bad; /* what is said makes no sense: there are none */
 	bool domain_detected;
 	int64_t domain_ready_us;
 	char *target_waits; /* what keeps it from listening; "" */
@@ -113,10 +114,14 @@ struct migration_state {
 	char *text;
 };
 
-/* Fails for ports that are none, or more than MIGRATION_PORTS_MAX. */
-struct migration_state *migration_state_decode(const json_t *obj,
-					       struct err *err);
+/*
+ * Whatever it says: nodes write parts of it, and one that writes nonsense must
+ * not make the machine unreadable.
+ */
+struct migration_state *migration_state_decode(const json_t *obj);
 void migration_state_free(struct migration_state *state); /* NULL is fine */
+/* {"TCPPORT": CHANNEL}, MIGRATION_PORTS_MAX at most; NULL is fine. */
+bool migration_ports_are_good(const json_t *ports);
 
 /* Transfers now: began and has not ended. state may be NULL. */
 bool migration_state_is_active(const struct migration_state *state,

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "api/check_internal.h"
+#include "api/migration.h"
 #include "api/names.h"
+#include "api/vmi.h"
 #include "base/array.h"
 #include "base/jsat.h"
 #include "base/str.h"
@@ -203,6 +205,28 @@ check_values(const json_t *before, const json_t *now, const char *node,
 	return 0;
 }
 
+#define MEMBER_PORTS "status.migrationState.targetDirectMigrationNodePorts"
+
+/* What others could not make sense of. */
+static int
+check_sense(const json_t *before, const json_t *now, struct status *st)
+{
+	if (!same_at(before, now, MEMBER_PORTS) &&
+	    !migration_ports_are_good(js_at(now, MEMBER_PORTS)))
+		return check_deny(st, CHECK_INVALID, MEMBER_PORTS,
+				  "Node restriction, up to %d ports from 1 to "
+				  "65535 with their channels are expected",
+				  MIGRATION_PORTS_MAX);
+	if (!same_at(before, now, "status.migratedVolumes") &&
+	    json_array_size(js_at(now, "status.migratedVolumes")) >
+		    VMI_VOLUMES_MAX)
+		return check_deny(st, CHECK_INVALID, "status.migratedVolumes",
+				  "Node restriction, up to %d volumes are "
+				  "expected",
+				  VMI_VOLUMES_MAX);
+	return 0;
+}
+
 /* What no agent changes. */
 static int
 check_fixed(const json_t *before, const json_t *now, struct status *st)
@@ -250,7 +274,8 @@ vmi_check_node_update(const json_t *old_object, const json_t *new_object,
 		return check_deny(st, CHECK_INVALID, NULL,
 				  "Node restriction, virt-handler is only "
 				  "allowed to modify VMIs it owns");
-	if (check_fixed(old_object, new_object, st) == -1)
+	if (check_fixed(old_object, new_object, st) == -1 ||
+	    check_sense(old_object, new_object, st) == -1)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(all_rules); i++) {
 		const struct rules *rules = &all_rules[i];

@@ -190,8 +190,8 @@ decode_phases(const json_t *array, struct vmi *vmi)
 	}
 }
 
-static int
-decode_status(const json_t *object, struct vmi *vmi, struct err *err)
+static void
+decode_status(const json_t *object, struct vmi *vmi)
 {
 	const json_t *status = js_obj_at(object, "status");
 	const json_t *state = js_obj_at(status, "migrationState");
@@ -211,12 +211,8 @@ decode_status(const json_t *object, struct vmi *vmi, struct err *err)
 		!js_bool_at(status, "backupStatus.completed", false);
 	decode_pods(js_obj_at(status, "activePods"), vmi);
 	conds_decode(js_arr_at(status, "conditions"), &vmi->conds);
-	if (state == NULL)
-		return 0;
-	vmi->migration = migration_state_decode(state, err);
-	if (vmi->migration == NULL)
-		return err_prefix(err, "status.migrationState");
-	return 0;
+	if (state != NULL)
+		vmi->migration = migration_state_decode(state);
 }
 
 struct vmi *
@@ -228,9 +224,9 @@ vmi_decode(const json_t *object, struct err *err)
 		return NULL;
 	decode_metadata(object, vmi);
 	decode_spec(object, vmi);
-	if (vmi_volumes_decode(object, vmi, err) == -1 ||
-	    decode_status(object, vmi, err) == -1)
+	if (vmi_volumes_decode(object, vmi, err) == -1)
 		return NULL;
+	decode_status(object, vmi);
 	return TAKE_PTR(vmi);
 }
 

@@ -119,6 +119,8 @@ struct vmi {
 	struct migration_state *migration; /* NULL for none */
 };
 
+/* Fails for a spec that nobody can use, VMI_VOLUMES_MAX for one; whatever nodes
+ * may write to the status does not make a machine unreadable. */
 struct vmi *vmi_decode(const json_t *object, struct err *err);
 void vmi_free(struct vmi *vmi);
 void vmi_unref(struct vmi **pointer);

@@ -210,12 +210,11 @@ object_is_migrating(const json_t *object, int64_t now_us)
 {
 	const json_t *obj = js_obj_at(object, "status.migrationState");
 	struct migration_state *state;
-	struct err err;
 	bool active;
 
 	if (obj == NULL)
 		return false;
-	state = migration_state_decode(obj, &err);
+	state = migration_state_decode(obj);
 	active = migration_state_is_active(state, now_us);
 	migration_state_free(state);
 	return active;

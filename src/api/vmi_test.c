@@ -183,6 +183,31 @@ test_too_much_is_refused(void **state)
 	assert_int_equal(err.kind, ERR_LIMIT);
 }
 
+/* Of what it says nodes write a part. */
+static void
+test_no_status_makes_a_machine_unreadable(void **state)
+{
+	AUTO(js_unref)
+	json_t *object = testjson(
+		"{'metadata': {'name': 'v'}, 'spec': {'volumes': [{'name': "
+		"'d', 'emptyDisk': {}}]}, 'status': {'nodeName': 'n', "
+		"'migratedVolumes': [], 'migrationState': {'migrationUid': "
+		"'u', 'targetDirectMigrationNodePorts': {'x': 0}}}}");
+	AUTO(vmi_unref) struct vmi *vmi = NULL;
+	struct err err;
+
+	(void)state;
+	for (int i = 0; i < VMI_VOLUMES_MAX + 1; i++)
+		(void)json_array_append_new(
+			js_arr_at(object, "status.migratedVolumes"),
+			json_pack("{s:s}", "volumeName", "d"));
+	vmi = vmi_decode(object, &err);
+	assert_non_null(vmi);
+	assert_string_equal(vmi->node, "n");
+	assert_string_equal(vmi->migration->uid, "u");
+	assert_false(vmi->volumes[0].migrated);
+}
+
 static void
 test_huge_processors_are_cut_and_do_not_overflow(void **state)
 {
@@ -237,6 +262,7 @@ main(void)
 		cmocka_unit_test(test_volumes_are_told_apart),
 		cmocka_unit_test(test_bindings_are_those_of_the_pod_network),
 		cmocka_unit_test(test_too_much_is_refused),
+		cmocka_unit_test(test_no_status_makes_a_machine_unreadable),
 		cmocka_unit_test(
 			test_huge_processors_are_cut_and_do_not_overflow),
 		cmocka_unit_test(test_where_it_came_from_and_was_is_decoded),

@@ -97,13 +97,14 @@ vmi_volumes_decode(const json_t *object, struct vmi *vmi, struct err *err)
 	const json_t *filesystems =
 		js_arr_at(object, "spec.domain.devices.filesystems");
 	const json_t *migrated = js_arr_at(object, "status.migratedVolumes");
+	/* Nodes write it: a list that cannot be true is none. */
+	bool is_migrated = json_array_size(migrated) <= VMI_VOLUMES_MAX;
 	size_t count = json_array_size(volumes);
 
 	/* Each volume is looked up in lists of the same length. */
 	if (count > VMI_VOLUMES_MAX ||
 	    json_array_size(disks) > VMI_VOLUMES_MAX ||
-	    json_array_size(filesystems) > VMI_VOLUMES_MAX ||
-	    json_array_size(migrated) > VMI_VOLUMES_MAX)
+	    json_array_size(filesystems) > VMI_VOLUMES_MAX)
 		return err_set(err, ERR_LIMIT, "more than %d volumes or disks",
 			       VMI_VOLUMES_MAX);
 	if (count == 0)
@@ -121,6 +122,7 @@ vmi_volumes_decode(const json_t *object, struct vmi *vmi, struct err *err)
 		volume->filesystem =
 			js_find(filesystems, "name", volume->name) != NULL;
 		volume->migrated =
+			is_migrated &&
 			js_find(migrated, "volumeName", volume->name) != NULL;
 	}
 	return 0;

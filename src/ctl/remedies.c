@@ -194,6 +194,13 @@ static const struct remedy remedies[] = {
 	    .fix = { { "keep machines away from a node that is not well",
 		       "kubectl cordon {target}" },
 		     AGAIN }),
+	FOR(FAILURE, "MachineUnreadable", "state-changed",
+	    "The machine is written in a way that nobody understands; the "
+	    "message says which part. Its pods stay until that is mended.",
+	    .check = { { "who else writes to machines",
+			 "kubectl get vmi -n {ns} {vm} "
+			 "--show-managed-fields -o yaml" } },
+	    .fix = { { "mend what the message names", NULL }, AGAIN }),
 	FOR(FAILURE, "StateCleared", "state-changed",
 	    "The machine's migration state was removed by somebody else.",
 	    .check = { { "who else writes to machines",

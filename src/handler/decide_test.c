@@ -441,6 +441,26 @@ make_target_ready(struct scene *s)
 }
 
 static void
+test_a_source_does_not_begin_where_the_targets_ports_make_no_sense(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "a", "Running", true);
+	s.node.status.state = LAUNCH_RUNNING;
+	make_target_ready(&s);
+	set_state(&s, "targetDirectMigrationNodePorts",
+		  json_pack("{s:i}", "none", 0));
+	scene_expect(&s, "source-puzzled", STEP_NONE);
+	assert_string_equal(
+		js_str_at(s.after, "status.migrationState.sourceWaitsFor"),
+		"the ports that the target node listens on make no sense");
+	make_target_ready(&s);
+	scene_expect(&s, "source-listens", STEP_LISTEN_SOURCE);
+	scene_end(&s);
+}
+
+static void
 test_a_source_waits_listens_claims_and_begins(void **state)
 {
 	struct scene s;
@@ -1005,6 +1025,8 @@ main(void)
 		cmocka_unit_test(test_a_pod_that_is_not_seen_yet_fails_nothing),
 		cmocka_unit_test(
 			test_launchers_of_other_versions_fail_it_as_what_it_is),
+		cmocka_unit_test(
+			test_a_source_does_not_begin_where_the_targets_ports_make_no_sense),
 		cmocka_unit_test(test_a_source_waits_listens_claims_and_begins),
 		cmocka_unit_test(
 			test_a_source_that_is_canceled_before_it_began_does_not),

@@ -143,6 +143,17 @@ target_is_ready(const struct facts *f)
 	       state_of(f)->port_count > 0;
 }
 
+/* Nobody could connect there; the controller gives it up some time. */
+static bool
+source_puzzled(const struct facts *f, struct decision *d)
+{
+	if (!state_of(f)->ports_bad || state_of(f)->start_us != 0)
+		return false;
+	wish_text(&d->wishes, MEMBER_STATE "sourceWaitsFor",
+		  "the ports that the target node listens on make no sense");
+	return true;
+}
+
 /* The sockets come first: from the moment the start is written everybody
  * expects it to go on. */
 static bool
@@ -409,6 +420,7 @@ static const struct decide_rule source_rules[] = {
 	{ "source-unstarted", source_unstarted },
 	{ "source-refused", source_refused },
 	{ "source-waits", source_waits },
+	{ "source-puzzled", source_puzzled },
 	{ "source-listens", source_listens },
 	{ "source-claims", source_claims },
 	{ "source-begins", source_begins },

@@ -303,6 +303,11 @@ WRITES = [
     # what, which nodes' agents may
     (in_state(targetNodeAddress="192.0.2.1"), {"node2"}),
     (in_state(targetDirectMigrationNodePorts={"4711": 0}), {"node2"}),
+    (in_state(targetDirectMigrationNodePorts={"none": 0}), set()),
+    (in_state(targetDirectMigrationNodePorts={"65536": 0}), set()),
+    (in_state(targetDirectMigrationNodePorts={"4711": -1}), set()),
+    (in_state(targetDirectMigrationNodePorts={
+        str(port): 0 for port in range(4000, 4017)}), set()),
     (in_state(targetNodeDomainDetected=True), {"node2"}),
     (in_state(startTimestamp="2026-01-01T00:00:00Z"), {"node1"}),
     (in_state(mode="PreCopy"), {"node1"}),

@@ -123,6 +123,9 @@ settle(struct decision *d, const struct facts *f, const struct rung *rung)
 		decision_again(d, f->now_us + TIME_US_PER_SECOND);
 		settled = false;
 	}
+	/* Until somebody has mended it nobody knows which pod it is in. */
+	if (f->machine_text != NULL && facts_needs_target(f))
+		settled = false;
 	pod = leftover_pod(d, f);
 	if (pod != NULL && !objmeta_is_deleting(&pod->meta)) {
 		delete_pod(d, f, pod, rung == NULL ? "" : rung->code);
@@ -139,9 +142,10 @@ settle(struct decision *d, const struct facts *f, const struct rung *rung)
 		return;
 	}
 	d->remove_finalizer = f->vmim->has_finalizer;
-	d->delete_migration =
-		gc_is_surplus(f) || (f->vmi == NULL && vmim_is_final(f->vmim) &&
-				     !objmeta_is_deleting(&f->vmim->meta));
+	d->delete_migration = gc_is_surplus(f) ||
+			      (f->vmi == NULL && f->machine_text == NULL &&
+			       vmim_is_final(f->vmim) &&
+			       !objmeta_is_deleting(&f->vmim->meta));
 }
 
 static void

@@ -124,7 +124,12 @@ facts_needs_target(const struct facts *facts)
 {
 	const struct pod *pod = facts->target_pod;
 
-	if (pod == NULL || facts->vmi == NULL)
+	if (pod == NULL)
+		return false;
+	/* Nobody knows where it is. */
+	if (facts->machine_text != NULL)
+		return !pod_is_down(pod);
+	if (facts->vmi == NULL)
 		return false;
 	return (facts_may_be_switched(facts) && !vmi_is_final(facts->vmi) &&
 		!pod_is_down(pod)) ||

@@ -32,7 +32,10 @@ struct facts {
 	/* The other migrations of the machine, in any order. */
 	const struct vmim *const *others;
 	size_t other_count;
-	const struct vmi *vmi; /* NULL: gone */
+	const struct vmi *vmi; /* NULL: gone, or no sense in it */
+	/* Why there is no sense in it, which is known only where facts are
+	 * confirmed; NULL: gone, or there is. */
+	const char *machine_text;
 	/* Before hand-off the newest pod of the machine on its node, after it
 	 * the one that the machine's migration state names; NULL: none. */
 	const struct pod *source_pod;

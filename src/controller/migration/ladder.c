@@ -7,6 +7,12 @@
 #include "base/array.h"
 
 static bool
+machine_unreadable(const struct facts *f)
+{
+	return f->machine_text != NULL;
+}
+
+static bool
 machine_gone(const struct facts *f)
 {
 	return f->vmi == NULL;
@@ -173,6 +179,10 @@ ready_late(const struct facts *f)
  * the state being of this migration in phases after the hand-off.
  */
 static const struct rung ladder[] = {
+	{ "machine-unreadable", machine_unreadable, /* + */
+	  FAILURE_MACHINE_UNREADABLE,
+	  "Migration failed because there is no sense in the machine", "",
+	  true },
 	{ "machine-gone", machine_gone, FAILURE_MACHINE_GONE,
 	  "Migration failed because vmi does not exist.", "", true },
 	{ "machine-ended", machine_ended, FAILURE_MACHINE_ENDED,
@@ -286,6 +296,8 @@ ladder_detail(const struct rung *rung, const struct facts *facts)
 {
 	const struct migration_state *state = facts_state(facts);
 
+	if (rung->when == machine_unreadable)
+		return facts->machine_text;
 	if (rung->when == not_migratable && facts->disks_text != NULL)
 		return facts->disks_text;
 	if (rung->when == not_migratable)

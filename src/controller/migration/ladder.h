@@ -12,6 +12,7 @@
 #include "controller/migration/facts.h"
 
 /* Reasons of the condition ferry.io/Failure. */
+#define FAILURE_MACHINE_UNREADABLE "MachineUnreadable"
 #define FAILURE_MACHINE_GONE "MachineGone"
 #define FAILURE_MACHINE_ENDED "MachineEnded"
 #define FAILURE_UNSUPPORTED "DecentralizedUnsupported"

@@ -16,6 +16,13 @@ static char canceled_reason[] = FAILURE_CANCELED;
 /* One setting for each row of the ladder. */
 
 static void
+set_machine_unreadable(void)
+{
+	t.f.vmi = NULL;
+	t.f.machine_text = "no sense";
+}
+
+static void
 set_machine_gone(void)
 {
 	t.f.vmi = NULL;
@@ -129,6 +136,9 @@ static const struct {
 	const char *code;
 	const char *event;
 } failures[] = {
+	{ "machine-unreadable", MIGRATION_RUNNING, set_machine_unreadable,
+	  "MachineUnreadable",
+	  "Migration failed because there is no sense in the machine" },
 	{ "machine-gone", MIGRATION_PENDING, set_machine_gone, "MachineGone",
 	  "Migration failed because vmi does not exist." },
 	{ "machine-ended", MIGRATION_RUNNING, set_machine_ended, "MachineEnded",
@@ -227,6 +237,36 @@ test_rungs_that_a_late_cache_explains_ask_first(void **state)
 		if (d.confirm)
 			assert_false(decision_changes_status(&d));
 	}
+}
+
+/* It may be in the target pod, and nobody can tell. */
+static void
+test_what_nobody_can_read_keeps_its_pods_until_somebody_can(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_RUNNING);
+	set_machine_unreadable();
+	run();
+	assert_null(decision_action(&d, ACTION_DELETE_POD));
+	assert_false(d.remove_finalizer || d.delete_migration);
+	assert_non_null(strstr(find_cond(COND_FAILURE)->message, ": no sense"));
+	t.vmim.phase = MIGRATION_FAILED;
+	run();
+	assert_int_equal(d.action_count, 0);
+	assert_false(d.remove_finalizer || d.delete_migration);
+	/* It runs where it was. */
+	t.f.machine_text = NULL;
+	t.f.vmi = &t.vmi;
+	t.state.failed = t.state.completed = true;
+	run();
+	assert_ptr_equal(decision_action(&d, ACTION_DELETE_POD)->pod,
+			 &t.target);
+	/* Or there is no pod that it could be in. */
+	set_machine_unreadable();
+	t.f.target_pod = NULL;
+	run();
+	assert_true(d.remove_finalizer);
+	assert_false(d.delete_migration);
 }
 
 static void
@@ -379,6 +419,8 @@ main(void)
 		cmocka_unit_test(test_each_rung_fails_with_its_code_and_text),
 		cmocka_unit_test(
 			test_rungs_that_a_late_cache_explains_ask_first),
+		cmocka_unit_test(
+			test_what_nobody_can_read_keeps_its_pods_until_somebody_can),
 		cmocka_unit_test(test_nothing_is_late_a_moment_too_soon),
 		cmocka_unit_test(test_deadlines_can_be_set_or_taken_away),
 		cmocka_unit_test(

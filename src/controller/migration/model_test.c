@@ -68,7 +68,8 @@ check_all_used(void)
 
 	for (size_t i = 0; i < rungs; i++) {
 		/* Not played here. */
-		if (strcmp(ladder[i].name, "decentralized") == 0 ||
+		if (strcmp(ladder[i].name, "machine-unreadable") == 0 ||
+		    strcmp(ladder[i].name, "decentralized") == 0 ||
 		    strcmp(ladder[i].name, "not-migratable") == 0 ||
 		    strcmp(ladder[i].name, "utility-late") == 0)
 			continue;

@@ -46,12 +46,14 @@ state_of(struct reading *reading)
 	return (struct state *)(void *)reading;
 }
 
-static int
+/* One that makes no sense is a fact like others: to ask again would not help.
+ */
+static void
 take_vmi(struct reading *r, json_t *answer)
 {
 	r->vmi_json = json_incref(answer);
-	r->vmi = vmi_decode(answer, &r->err);
-	return r->vmi == NULL ? -1 : 0;
+	r->vmi = vmi_decode(answer, &r->vmi_err);
+	r->vmi_bad = r->vmi == NULL;
 }
 
 static int
@@ -135,7 +137,8 @@ take(struct state *s, enum part part, const struct kube_result *result)
 			       "the server's answer is no JSON");
 	switch (part) {
 	case PART_VMI:
-		return take_vmi(&s->reading, result->answer);
+		take_vmi(&s->reading, result->answer);
+		return 0;
 	case PART_PODS:
 		return take_pods(&s->reading, result->answer);
 	case PART_VMIMS:

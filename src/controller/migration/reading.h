@@ -49,7 +49,9 @@ struct reading {
 	json_t *vmim_json, *vmi_json; /* NULL: gone */
 	json_t *pods_json;            /* an array */
 	struct vmim *vmim;            /* NULL: gone */
-	struct vmi *vmi;              /* NULL: gone */
+	struct vmi *vmi;              /* NULL: gone, or no sense in it */
+	bool vmi_bad;                 /* the latter; vmi_err says why */
+	struct err vmi_err;
 	struct vmim **others;
 	size_t other_count;
 	/* The server did not say which others there are: the migration has no

@@ -254,6 +254,8 @@ sight_from_reading(struct sight *sight, const struct world *world,
 		later_vmi(reading->vmi, world_get(world, WORLD_VMIS, meta->ns,
 						  sight->vmim->vmi_name)),
 		note);
+	if (reading->vmi_bad)
+		sight->machine_text = reading->vmi_err.text;
 	take_others(sight, world, reading);
 	sight->pods = xcalloc(reading->pod_count + 2, sizeof(struct pod *));
 	for (size_t i = 0; i < reading->pod_count; i++) {
@@ -354,6 +356,7 @@ sight_facts(const struct sight *sight, struct facts *ret_facts)
 
 	f->vmim = sight->vmim;
 	f->vmi = sight->vmi;
+	f->machine_text = sight->machine_text;
 	f->others = sight->others;
 	f->other_count = sight->other_count;
 	f->cpu_labels = sight->cpu_labels;

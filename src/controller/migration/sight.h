@@ -19,8 +19,9 @@
 #include "controller/world.h"
 
 struct sight {
-	const struct vmim *vmim; /* NULL: gone */
-	const struct vmi *vmi;   /* NULL: gone */
+	const struct vmim *vmim;  /* NULL: gone */
+	const struct vmi *vmi;    /* NULL: gone, or no sense in it */
+	const char *machine_text; /* as in facts.h */
 	const struct vmim **others;
 	size_t other_count;
 	/* Those of the machine, and the one made for the migration. */
