@@ -15,6 +15,11 @@
 enum side {
 	SIDE_SOURCE = 1 << 0, /* the node that it runs on */
 	SIDE_TARGET = 1 << 1, /* the node that receives it */
+	/* The same, in the write by which the machine is its own, or later. */
+	SIDE_ARRIVAL = 1 << 2,
+	/* The node that would have received it, had it not failed: all that is
+	 * left to it is to tidy up. */
+	SIDE_TIDY = 1 << 3,
 };
 
 struct rule {
@@ -57,27 +62,28 @@ static const struct rule status_rules[] = {
 	{ "nodeName", SIDE_TARGET },
 	{ "evacuationNodeName", SIDE_TARGET },
 	{ "migrationState", SIDE_SOURCE | SIDE_TARGET },
-	{ "conditions", SIDE_SOURCE | SIDE_TARGET },
-	{ "interfaces", SIDE_SOURCE | SIDE_TARGET },
-	{ "volumeStatus", SIDE_SOURCE | SIDE_TARGET },
+	{ "conditions", SIDE_SOURCE | SIDE_ARRIVAL },
+	{ "interfaces", SIDE_SOURCE | SIDE_ARRIVAL },
+	{ "volumeStatus", SIDE_SOURCE | SIDE_ARRIVAL },
 	{ "launcherContainerImageVersion", SIDE_TARGET },
-	{ "migrationTransport", SIDE_SOURCE | SIDE_TARGET },
-	{ "migratedVolumes", SIDE_SOURCE | SIDE_TARGET },
-	{ "memory", SIDE_SOURCE | SIDE_TARGET },
-	{ "currentCPUTopology", SIDE_SOURCE | SIDE_TARGET },
+	{ "migrationTransport", SIDE_SOURCE | SIDE_ARRIVAL },
+	{ "migratedVolumes", SIDE_SOURCE | SIDE_ARRIVAL },
+	{ "memory", SIDE_SOURCE | SIDE_ARRIVAL },
+	{ "currentCPUTopology", SIDE_SOURCE | SIDE_ARRIVAL },
 };
 
 /* Labels and annotations; no others may change. */
 static const struct rule label_rules[] = {
 	{ LABEL_NODE, SIDE_TARGET },
-	{ LABEL_MIGRATION_TARGET_NODE, SIDE_TARGET },
+	{ LABEL_MIGRATION_TARGET_NODE, SIDE_TARGET | SIDE_TIDY },
 	{ LABEL_OUTDATED_IMAGE, SIDE_TARGET },
 };
 
 static const struct rule annotation_rules[] = {
 	{ ANNOTATION_EVICTION_SOURCE, SIDE_TARGET },
-	{ ANNOTATION_PAUSE_REQUESTED, 0 },
-	{ ANNOTATION_PAUSE_ID, 0 },
+	{ ANNOTATION_PAUSE_ANSWERED, SIDE_SOURCE },
+	{ ANNOTATION_PAUSE_FAILURE, SIDE_SOURCE },
+	{ ANNOTATION_LAUNCHER_VERSIONS, SIDE_SOURCE },
 };
 
 struct rules {
@@ -85,16 +91,16 @@ struct rules {
 	const struct rule *list;
 	size_t count;
 	unsigned otherwise; /* sides, for what is not listed */
-	const char *free;   /* names that begin so are everybody's; or NULL */
+	bool exact;         /* one that is empty is there */
 };
 
 static const struct rules all_rules[] = {
 	{ "status.migrationState", state_rules, ARRAY_LEN(state_rules), 0,
-	  NULL },
-	{ "status", status_rules, ARRAY_LEN(status_rules), SIDE_SOURCE, NULL },
-	{ "metadata.labels", label_rules, ARRAY_LEN(label_rules), 0, NULL },
+	  false },
+	{ "status", status_rules, ARRAY_LEN(status_rules), SIDE_SOURCE, false },
+	{ "metadata.labels", label_rules, ARRAY_LEN(label_rules), 0, true },
 	{ "metadata.annotations", annotation_rules, ARRAY_LEN(annotation_rules),
-	  0, "ferry.io/" },
+	  0, true },
 };
 
 static unsigned
@@ -104,8 +110,6 @@ sides_of(const struct rules *rules, const char *name)
 		if (strcmp(rules->list[i].name, name) == 0)
 			return rules->list[i].sides;
 	}
-	if (rules->free != NULL && str_has_prefix(name, rules->free))
-		return SIDE_SOURCE | SIDE_TARGET;
 	return rules->otherwise;
 }
 
@@ -118,7 +122,10 @@ check_members_of(const json_t *a, const json_t *b, const struct rules *rules,
 
 	json_object_foreach((json_t *)(uintptr_t)a, name, value)
 	{
-		if (check_same(value, json_object_get(b, name)) ||
+		const json_t *other = json_object_get(b, name);
+
+		if ((rules->exact ? json_equal(value, other)
+				  : check_same(value, other)) ||
 		    (sides_of(rules, name) & side) != 0)
 			continue;
 		return check_deny(st, CHECK_INVALID, rules->path,
@@ -138,13 +145,20 @@ check_members(const json_t *before, const json_t *now,
 	return check_members_of(now, before, rules, side, st);
 }
 
+/* A label or annotation; "" for none. */
+static const char *
+tag_of(const json_t *object, const char *path, const char *name)
+{
+	const char *tag = json_string_value(
+		json_object_get(js_obj_at(object, path), name));
+
+	return tag == NULL ? "" : tag;
+}
+
 static const char *
 node_label(const json_t *object)
 {
-	const char *label = json_string_value(json_object_get(
-		js_obj_at(object, "metadata.labels"), LABEL_NODE));
-
-	return label == NULL ? "" : label;
+	return tag_of(object, "metadata.labels", LABEL_NODE);
 }
 
 static bool
@@ -170,6 +184,43 @@ pods_may_change(const json_t *before, const json_t *now, const char *node)
 			return false;
 	}
 	return true;
+}
+
+/* Of what others have put there a node only takes away; with one exception:
+ * which image the machine runs with is known where it has arrived. */
+static int
+check_taken_away(const json_t *before, const json_t *now, const char *node,
+		 struct status *st)
+{
+	static const struct {
+		const char *path, *name;
+	} tags[] = {
+		{ "metadata.labels", LABEL_MIGRATION_TARGET_NODE },
+		{ "metadata.labels", LABEL_OUTDATED_IMAGE },
+		{ "metadata.annotations", ANNOTATION_EVICTION_SOURCE },
+	};
+	static const char image[] = "status.launcherContainerImageVersion";
+
+	for (size_t i = 0; i < ARRAY_LEN(tags); i++) {
+		const json_t *old = js_obj_at(before, tags[i].path);
+		const json_t *new = js_obj_at(now, tags[i].path);
+		const json_t *tag = json_object_get(new, tags[i].name);
+
+		if (tag == NULL ||
+		    json_equal(tag, json_object_get(old, tags[i].name)))
+			continue;
+		return check_deny(st, CHECK_INVALID, tags[i].path,
+				  "Node restriction, virt-handler is only "
+				  "allowed to remove %s",
+				  tags[i].name);
+	}
+	if (!same_at(before, now, image) && js_str_at(now, image)[0] != '\0' &&
+	    strcmp(js_str_at(now, "status.nodeName"), node) != 0)
+		return check_deny(st, CHECK_INVALID, image,
+				  "Node restriction, virt-handler is only "
+				  "allowed to set the image of VMIs that it "
+				  "has received");
+	return 0;
 }
 
 /* A machine arrives at this node and nowhere else, and marks only go. */
@@ -202,7 +253,7 @@ check_values(const json_t *before, const json_t *now, const char *node,
 				  "Node restriction, virt-handler is only "
 				  "allowed to list its own pods of VMIs that "
 				  "it has received");
-	return 0;
+	return check_taken_away(before, now, node, st);
 }
 
 #define MEMBER_PORTS "status.migrationState.targetDirectMigrationNodePorts"
@@ -231,6 +282,11 @@ check_sense(const json_t *before, const json_t *now, struct status *st)
 static int
 check_fixed(const json_t *before, const json_t *now, struct status *st)
 {
+	if (js_bool_at(before, "status.migrationState.failed", false) &&
+	    !js_bool_at(now, "status.migrationState.failed", false))
+		return check_deny(st, CHECK_INVALID, "status.migrationState",
+				  "Node restriction, virt-handler is not "
+				  "allowed to take back a failure");
 	if (!same_at(before, now, "status.migrationState.targetNode"))
 		return check_deny(st, CHECK_INVALID, NULL,
 				  "Node restriction, virt-handler is not "
@@ -246,16 +302,30 @@ check_fixed(const json_t *before, const json_t *now, struct status *st)
 	return 0;
 }
 
+/*
+ * What it is to the machine as that is before the write. The label is the
+ * controller's word that the node is to receive it, and the failure that this
+ * is over; the migration's state stays when it has ended, and says nothing
+ * about what the node may do later.
+ */
 static unsigned
-side_of(const json_t *object, const char *node)
+side_of(const json_t *before, const json_t *now, const char *node)
 {
+	const json_t *state = js_obj_at(before, "status.migrationState");
 	unsigned side = 0;
 
-	if (strcmp(js_str_at(object, "status.nodeName"), node) == 0)
+	if (strcmp(js_str_at(before, "status.nodeName"), node) == 0)
 		side |= SIDE_SOURCE;
-	if (strcmp(js_str_at(object, "status.migrationState.targetNode"),
-		   node) == 0)
-		side |= SIDE_TARGET;
+	if (strcmp(js_str_at(state, "targetNode"), node) != 0 ||
+	    strcmp(tag_of(before, "metadata.labels",
+			  LABEL_MIGRATION_TARGET_NODE),
+		   node) != 0)
+		return side;
+	if (js_bool_at(state, "failed", false))
+		return side | SIDE_TIDY;
+	side |= SIDE_TARGET;
+	if (strcmp(js_str_at(now, "status.nodeName"), node) == 0)
+		side |= SIDE_ARRIVAL;
 	return side;
 }
 
@@ -269,7 +339,7 @@ vmi_check_node_update(const json_t *old_object, const json_t *new_object,
 		return check_deny(st, CHECK_INVALID, NULL,
 				  "Node restriction failed, virt-handler "
 				  "service account is missing node name");
-	side = side_of(old_object, node);
+	side = side_of(old_object, new_object, node);
 	if (side == 0)
 		return check_deny(st, CHECK_INVALID, NULL,
 				  "Node restriction, virt-handler is only "

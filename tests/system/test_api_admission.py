@@ -321,17 +321,31 @@ WRITES = [
     (in_state(abortRequested=True), set()),
     ({"status": {"phase": "Failed"}}, {"node1"}),
     ({"status": {"guestOSInfo": {"name": "x"}}}, {"node1"}),
-    ({"status": {"interfaces": [{"name": "default"}]}}, {"node1", "node2"}),
+    ({"status": {"interfaces": [{"name": "default"}]}}, {"node1"}),
+    ({"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+     {"node1"}),
     ({"status": {"nodeName": "node2"}}, {"node2"}),
+    ({"status": {"nodeName": "node2", "conditions": [
+        {"type": "Ready", "status": "True"}],
+        "launcherContainerImageVersion": "image"}}, {"node2"}),
+    ({"status": {"launcherContainerImageVersion": "image"}}, set()),
     ({"status": {"nodeName": "node3"}}, set()),
     ({"status": {"evacuationNodeName": "node1"}}, set()),
     ({"status": {"activePods": {"u": "node1"}}}, set()),
     ({"metadata": {"labels": {NODE_LABEL: "node2"}}}, {"node2"}),
     ({"metadata": {"labels": {NODE_LABEL: "node3"}}}, set()),
     ({"metadata": {"labels": {TARGET_LABEL: None}}}, {"node2"}),
+    ({"metadata": {"labels": {TARGET_LABEL: "node3"}}}, set()),
     ({"metadata": {"labels": {"x": "y"}}}, set()),
+    ({"metadata": {"labels": {"x": ""}}}, set()),
+    ({"metadata": {"labels": {"kubevirt.io/outdatedLauncherImage": ""}}},
+     set()),
     ({"metadata": {"annotations": {"ferry.io/pause-answered": "id"}}},
-     {"node1", "node2"}),
+     {"node1"}),
+    ({"metadata": {"annotations": {"ferry.io/vm-template-digest": "x"}}},
+     set()),
+    ({"metadata": {"annotations": {"kubevirt.io/eviction-source": "x"}}},
+     set()),
     ({"metadata": {"annotations": {"ferry.io/pause-requested": "true"}}},
      {"api alone"}),
     ({"metadata": {"annotations": {"ferry.io/pause-request-id": "x"}}},
@@ -366,6 +380,34 @@ def test_an_agent_writes_only_what_its_side_owns(api, moving, patch, allowed):
             "PATCH", moving + "?dryRun=All", patch,
             {"Content-Type": "application/merge-patch+json"})
         assert answer.code == (200 if may else 422), f"{name}: {answer!r}"
+
+
+@pytest.mark.parametrize("patch,may", [
+    ({"status": {"nodeName": "node2"}}, False),
+    ({"metadata": {"labels": {NODE_LABEL: "node2"}}}, False),
+    ({"status": {"nodeName": "node2"},
+      "metadata": {"labels": {NODE_LABEL: "node2", TARGET_LABEL: None}}},
+     False),
+    ({"status": {"nodeName": "node2", "conditions": []}}, False),
+    (in_state(failed=False), False),
+    (in_state(failed=None, completed=None), False),
+    (in_state(targetNodeAddress="192.0.2.1"), False),
+    ({"metadata": {"labels": {TARGET_LABEL: None}}}, True)],
+    ids=json.dumps)
+def test_a_target_that_has_failed_may_only_tidy_up(api, namespace, patch, may):
+    make_running(api, namespace, migrationState={
+        **STATE, "failed": True, "completed": True})
+    path = namespaced(VMIS, namespace) + "/vmi1"
+    api.controller().patch(path, {"metadata": {"labels": {
+        TARGET_LABEL: "node2"}}})
+    merge = {"Content-Type": "application/merge-patch+json"}
+    answer = api.handler("node2").request("PATCH", path, patch, merge)
+    assert answer.code == (200 if may else 422), answer
+    # Without its label it is nothing to the machine any more.
+    api.controller().patch(path, {"metadata": {"labels": {
+        TARGET_LABEL: None}}})
+    answer = api.handler("node2").request("PATCH", path, patch, merge)
+    assert answer.code == 422, answer
 
 
 def test_an_agent_of_another_node_and_one_without_are_told_why(api, moving):

@@ -14,7 +14,8 @@ from apis import SUBRESOURCES
 from controllers import Controllers
 from kubeapi import wait_for
 from played import Played
-from played_objects import PODS, VMIMS, VMIS, namespaced, vm
+from played_objects import (NODE_LABEL, PODS, TARGET_LABEL, VMIMS, VMIS,
+                            namespaced, vm)
 
 VMS = "/apis/kubevirt.io/v1/virtualmachines"
 NODES = ("handlers-a", "handlers-b")
@@ -125,7 +126,16 @@ def test_agents_may_report_a_failure(api, played, namespace):
     after = machine(client, namespace)["status"]
     assert (after["phase"], after["nodeName"]) == ("Running", before)
     assert after["migrationState"]["failureReason"] == "the link is down"
+    wait_for("the target to tidy up", lambda: TARGET_LABEL not in machine(
+        client, namespace)["metadata"]["labels"], PATIENCE)
     assert played.errors == []
+    # It has been a target; the machine is none of its business any more.
+    target = after["migrationState"]["targetNode"]
+    status = api.handler(target).refuse(
+        422, "Invalid", "PATCH", namespaced(VMIS, namespace, "vm1"),
+        {"status": {"nodeName": target},
+         "metadata": {"labels": {NODE_LABEL: target}}}, kind="merge")
+    assert "only allowed to modify VMIs it owns" in status["message"]
 
 
 def test_agents_may_acknowledge_an_abort(api, played, namespace):
