@@ -23,6 +23,8 @@ struct found {
 	char *uid;
 	char *ns, *vmi_name;
 	bool running; /* by its phase, or because it has a pod */
+	/* Of its hand-off; NULL: there was none. */
+	char *source, *target;
 };
 
 struct adoption {
@@ -50,6 +52,8 @@ forget(void *arg)
 		free(found->uid);
 		free(found->ns);
 		free(found->vmi_name);
+		free(found->source);
+		free(found->target);
 		free(found);
 	}
 }
@@ -104,23 +108,48 @@ take_pod(json_t *object, void *arg)
 }
 
 static void
+take_machine(json_t *object, void *arg)
+{
+	struct adoption *a = arg;
+	struct err err;
+	struct vmi *vmi = vmi_decode(object, &err);
+	const struct migration_state *state =
+		vmi == NULL ? NULL : vmi->migration;
+	struct map_node *node =
+		state == NULL ? NULL : map_get(&a->found, state->uid);
+
+	if (node != NULL) {
+		struct found *found = MAP_ENTRY(node, struct found, in_found);
+
+		free(found->source);
+		free(found->target);
+		found->source = xstrdup(state->source_node);
+		found->target = xstrdup(state->target_node);
+	}
+	vmi_free(vmi);
+}
+
+static void
 adopt(struct adoption *a, const struct found *found)
 {
 	const struct vmi *vmi =
 		world_get(a->world, WORLD_VMIS, found->ns, found->vmi_name);
-	const struct migration_state *state =
-		vmi == NULL ? NULL : vmi->migration;
 
-	if (state != NULL && strcmp(state->uid, found->uid) == 0)
-		slots_adopt(a->slots, found->uid, state->source_node,
-			    state->target_node);
+	if (found->target != NULL)
+		slots_adopt(a->slots, found->uid, found->source, found->target);
 	else
 		slots_adopt(a->slots, found->uid, vmi == NULL ? "" : vmi->node,
 			    "");
 }
 
 static void
-on_pods(const struct status *status, const char *version, void *arg)
+begin_nothing(void *arg)
+{
+	(void)arg;
+}
+
+static void
+on_machines(const struct status *status, const char *version, void *arg)
 {
 	struct adoption *a = arg;
 	void (*done)(void *arg) = a->done;
@@ -128,7 +157,7 @@ on_pods(const struct status *status, const char *version, void *arg)
 
 	a->lister = NULL;
 	if (version == NULL) {
-		log_warning(NULL, "cannot list target pods, trying again: %s",
+		log_warning(NULL, "cannot list machines, trying again: %s",
 			    status->message);
 		loop_timer_start(a->retry, RETRY_US);
 		return;
@@ -146,10 +175,30 @@ on_pods(const struct status *status, const char *version, void *arg)
 	done(done_arg);
 }
 
+/* Who is on its way has this label; to ask for all machines would be a lot. A
+ * cache may be behind, and a node would get more than it may. */
 static void
-begin_pods(void *arg)
+on_pods(const struct status *status, const char *version, void *arg)
 {
-	(void)arg;
+	struct adoption *a = arg;
+	const struct lister_request request = {
+		.client = world_client(a->world),
+		.resource = &api_vmis,
+		.label_selector = LABEL_MIGRATION_TARGET_NODE,
+		.begin = begin_nothing,
+		.item = take_machine,
+		.done = on_machines,
+		.arg = a,
+	};
+
+	a->lister = NULL;
+	if (version == NULL) {
+		log_warning(NULL, "cannot list target pods, trying again: %s",
+			    status->message);
+		loop_timer_start(a->retry, RETRY_US);
+		return;
+	}
+	a->lister = lister_start(&request);
 }
 
 static void
@@ -160,7 +209,7 @@ on_migrations(const struct status *status, const char *version, void *arg)
 		.client = world_client(a->world),
 		.resource = &kube_pods,
 		.label_selector = LABEL_MIGRATION_UID,
-		.begin = begin_pods,
+		.begin = begin_nothing,
 		.item = take_pod,
 		.done = on_pods,
 		.arg = a,

@@ -187,7 +187,7 @@ static const struct rung ladder[] = {
 	  "Migration failed because vmi does not exist.", "", true },
 	{ "machine-ended", machine_ended, FAILURE_MACHINE_ENDED,
 	  "Migration failed vmi shutdown during migration.",
-	  "Machine has ended", false },
+	  "Machine has ended", true },
 	{ "decentralized", decentralized, FAILURE_UNSUPPORTED, /* + */
 	  "Migration failed because migrations between namespaces or clusters "
 	  "are not supported",
@@ -225,9 +225,9 @@ static const struct rung ladder[] = {
 	  "", false },
 	{ "unschedulable-late", unschedulable_late,
 	  FAILURE_UNSCHEDULABLE_TIMEOUT, REMOVED_TEXT, LADDER_TARGET_DOWN,
-	  false },
+	  true },
 	{ "pending-late", pending_late, FAILURE_PENDING_TIMEOUT, REMOVED_TEXT,
-	  LADDER_TARGET_DOWN, false },
+	  LADDER_TARGET_DOWN, true },
 	{ "scheduled-late", scheduled_late, FAILURE_SCHEDULED_TIMEOUT, /* + */
 	  "Migration failed because it could not be handed to the nodes in "
 	  "time",

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/test.h"
 #include "controller/migration/decide.h"
 #include "controller/migration/gc.h"
@@ -17,7 +18,7 @@
 #include "controller/migration/testworld.h"
 #include "meta/time.h"
 
-#define RUNS 1200
+#define RUNS 4000
 #define STEPS 250
 #define DRAIN_MAX 4000
 /* Turns of the end, for nodes that say nothing. */
@@ -28,6 +29,7 @@
 static unsigned long long seed;
 static bool nodes_silent, nodes_slow, api_fails;
 static unsigned removed; /* sources, while their machine was on its way */
+static unsigned standby_lag; /* it sees something in one step of so many */
 
 static unsigned
 dice(unsigned sides)
@@ -169,8 +171,35 @@ see_all(void)
 		see_vmim(i);
 	/* Also of pods that were gone before they were seen. */
 	memset(create_sent, 0, sizeof(create_sent));
+	standby = live;
 }
 
+/* The one that stands by sees everything at its own time. */
+static void
+see_standby(void)
+{
+	int pod = (int)dice(PODS), vmi = (int)dice(VMIS);
+	int vmim = (int)dice(VMIMS);
+
+	if (dice(standby_lag) != 0)
+		return;
+	switch (dice(4)) {
+	case 0:
+		standby.pods[pod] = live.pods[pod];
+		break;
+	case 1:
+		standby.vmis[vmi] = live.vmis[vmi];
+		break;
+	case 2:
+		standby.vmims[vmim] = live.vmims[vmim];
+		break;
+	default:
+		standby = live;
+		break;
+	}
+}
+
+/* Hand-offs are asked for; where others are is as the cache has it. */
 static void
 adopt_slots(void)
 {
@@ -178,7 +207,8 @@ adopt_slots(void)
 		const struct mvmim *m = &live.vmims[i];
 		const struct mvmi *vmi = &live.vmis[m->vmi];
 		bool handed = vmi->state.vmim == i;
-		int node = handed ? vmi->state.source_node : vmi->node;
+		int node = handed ? vmi->state.source_node
+				  : standby.vmis[m->vmi].node;
 
 		if (!m->exists || migration_phase_is_final(m->phase))
 			continue;
@@ -190,6 +220,10 @@ adopt_slots(void)
 	}
 }
 
+/*
+ * Another takes the lead, with what it has seen until then; the one that led is
+ * started anew, and what it lists first may be older than what it lists last.
+ */
 static void
 restart(void)
 {
@@ -200,15 +234,26 @@ restart(void)
 	memset(create_sent, 0, sizeof(create_sent));
 	memset(handoff_sent, 0, sizeof(handoff_sent));
 	adopt_slots();
-	/* What it lists first may be older than what it lists last. */
-	see_all();
+	cache = standby;
+	standby = live;
 	if (dice(2) == 0)
-		memcpy(cache.vmis, old.vmis, sizeof(old.vmis));
+		memcpy(standby.vmis, old.vmis, sizeof(old.vmis));
 	if (dice(2) == 0)
-		memcpy(cache.pods, old.pods, sizeof(old.pods));
+		memcpy(standby.pods, old.pods, sizeof(old.pods));
 }
 
 /* What people, pods and nodes do. */
+
+/* Of one that is forgotten the place can be used for another. */
+static bool
+is_known(const struct world *w, int vmim)
+{
+	for (int i = 0; i < VMIS; i++) {
+		if (w->vmis[i].state.vmim == vmim)
+			return true;
+	}
+	return w->vmims[vmim].exists || target_pod_of(w, vmim) != NONE;
+}
 
 static void
 new_migration(void)
@@ -216,15 +261,9 @@ new_migration(void)
 	for (int i = 0; i < VMIMS; i++) {
 		int vmi = (int)dice(VMIS);
 
-		if (live.vmims[i].exists || cache.vmims[i].exists ||
-		    target_pod_of(&live, i) != NONE ||
-		    target_pod_of(&cache, i) != NONE)
+		if (is_known(&live, i) || is_known(&cache, i) ||
+		    is_known(&standby, i))
 			continue;
-		for (int k = 0; k < VMIS; k++) {
-			if (live.vmis[k].state.vmim == i ||
-			    cache.vmis[k].state.vmim == i)
-				return;
-		}
 		live.vmims[i] = (struct mvmim){
 			.exists = live.vmis[vmi].exists,
 			.finalizer = dice(4) != 0,
@@ -481,6 +520,8 @@ check_always(void)
 static void
 begin(void)
 {
+	static const unsigned lags[] = { 1, 12, 60, 60 };
+
 	memset(&live, 0, sizeof(live));
 	for (int i = 0; i < PODS; i++) {
 		(void)snprintf(pod_names[i], sizeof(pod_names[i]), "p%d", i);
@@ -504,10 +545,11 @@ begin(void)
 	api_fails = dice(2) == 0;
 	nodes_slow = dice(2) == 0;
 	nodes_silent = false;
+	standby_lag = lags[dice(ARRAY_LEN(lags))];
 	slots = slots_new();
 	memset(create_sent, 0, sizeof(create_sent));
 	memset(handoff_sent, 0, sizeof(handoff_sent));
-	cache = live;
+	cache = standby = live;
 }
 
 /* A migration, most often one that goes on. */
@@ -536,6 +578,8 @@ pick_pod(void)
 static void
 step(void)
 {
+	bool is_long = nodes_slow || standby_lag > 1 || dice(8) == 0;
+
 	switch (dice(16)) {
 	case 0:
 		new_migration();
@@ -561,8 +605,7 @@ step(void)
 			vmi_event((int)dice(VMIS));
 		break;
 	case 7:
-		now_us += (int64_t)dice(nodes_slow || dice(8) == 0 ? 400 : 20) *
-			  SECOND;
+		now_us += (int64_t)dice(is_long ? 400 : 20) * SECOND;
 		now_us -= dice(16) == 0 ? 30 * SECOND : 0;
 		break;
 	case 8:
@@ -584,6 +627,7 @@ step(void)
 		break;
 	}
 	machines_end();
+	see_standby();
 	check_always();
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 
-struct world live, cache;
+struct world live, cache, standby;
 int64_t now_us;
 bool quota_full;
 struct slots *slots;
@@ -178,7 +178,8 @@ create_pod(int i, const struct mvmi *m)
 	    SLOT_HELD)
 		return;
 	for (int k = VMIS; k < PODS; k++) {
-		if (live.pods[k].exists || cache.pods[k].exists)
+		if (live.pods[k].exists || cache.pods[k].exists ||
+		    standby.pods[k].exists)
 			continue;
 		live.pods[k] = (struct mpod){ .exists = true,
 					      .node = NONE,
@@ -217,12 +218,16 @@ delete_pod(const struct action *action, int i)
 
 	/* Never the one that the machine is in, even if nobody has said so. */
 	CHECK(!m->exists || m->ended || m->pod != pod);
-	CHECK(!m->exists || m->ended || m->state.vmim == NONE ||
-	      !m->state.moved || m->state.target_pod != pod ||
-	      live.pods[pod].down);
-	CHECK(!m->exists || m->ended || m->state.target_pod != pod ||
-	      m->state.vmim == NONE || m->state.failed ||
-	      !(m->state.arrived || m->state.left));
+	/* The place of one that is long gone may be another's pod now. */
+	if (m->exists && !m->ended && m->state.vmim != NONE &&
+	    m->state.vmim == live.pods[pod].vmim &&
+	    m->state.target_pod == pod) {
+		CHECK(!m->state.moved || live.pods[pod].down);
+		/* Nor the one that it may be in. */
+		CHECK(!m->state.started || m->state.failed ||
+		      live.pods[pod].down);
+		CHECK(m->state.failed || !(m->state.arrived || m->state.left));
+	}
 	live.pods[pod].deleting = true;
 }
 

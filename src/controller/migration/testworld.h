@@ -67,8 +67,9 @@ struct world {
 	struct mvmim vmims[VMIMS];
 };
 
-/* What there is, and what the controller has seen of it. */
-extern struct world live, cache;
+/* What there is, what the controller has seen of it, and what the one has that
+ * stands by. */
+extern struct world live, cache, standby;
 extern int64_t now_us;
 extern bool quota_full;
 /* The controller's memory. */
