@@ -314,10 +314,20 @@ try_again(struct kube_call *call, unsigned retry_after_s)
 	return true;
 }
 
+/* Not a word about what was done: a gateway that lost its server, or a server
+ * that lost its store in the middle of it. */
 static bool
-is_gateway_error(int code)
+is_server_error(int code)
 {
-	return code == 502 || code == 504;
+	return code == 500 || code == 502 || code == 504;
+}
+
+/* Webhooks are asked before anything is stored, and one that does not answer is
+ * a 500, too. The words are Kubernetes'. */
+static bool
+is_of_webhook(const struct status *st)
+{
+	return strstr(st->message, "failed calling webhook") != NULL;
 }
 
 /* The server answered with a failure: whether it was told to come again. */
@@ -333,7 +343,7 @@ retry_answer(struct kube_call *call, int code, unsigned retry_after_s)
 	}
 	if ((code == 429 || code == 503) && retry_after_s != 0)
 		return try_again(call, retry_after_s);
-	if (call->repeatable && (code == 500 || is_gateway_error(code)) &&
+	if (call->repeatable && is_server_error(code) &&
 	    call->tries < SERVER_ERRORS_MAX)
 		return try_again(call, retry_after_s);
 	return false;
@@ -366,7 +376,8 @@ on_failed_answer(struct kube_call *call, const struct fetch_result *r)
 
 	(void)kube_status_of_answer(&st, r->code, r, r->body, r->body_len);
 	if (!retry_answer(call, r->code, st.retry_after)) {
-		result.unknown = call->write && is_gateway_error(r->code);
+		result.unknown = call->write && is_server_error(r->code) &&
+				 !is_of_webhook(&st);
 		finish(call, &result);
 	}
 	status_done(&st);

@@ -18,8 +18,9 @@
  *     (unless the client is one that tells at once).
  *   - reads and what is marked repeatable, when the connection broke, and
  *     after 500, 502 and 504.
- * A write whose connection broke is not repeated, because it may have been
- * done; its result then says `unknown`.
+ * A write whose connection broke, or that was answered with one of these codes,
+ * is not repeated, because it may have been done; its result then says
+ * `unknown`.
  *
  * Threading: only from the loop's thread.
  */

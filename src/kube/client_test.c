@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/jsat.h"
 #include "base/mem.h"
@@ -232,6 +233,50 @@ test_a_write_is_never_sent_twice_when_the_connection_breaks(void **state)
 	assert_true(o.unknown);
 	assert_int_equal(api.handled, 3);
 	assert_int_equal(kube_client_stats(client)->unknown, 2);
+}
+
+static void
+test_a_write_may_have_been_done_whatever_a_server_in_trouble_says(void **state)
+{
+	static const struct {
+		int code;
+		bool unknown;
+	} cases[] = {
+		{ 500, true },  { 502, true },  { 504, true },  { 503, false },
+		{ 429, false }, { 409, false }, { 403, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct outcome o;
+
+		testapi_say(&api,
+			    (struct testapi_step){ .code = cases[i].code });
+		o = write_pod();
+		assert_int_equal(o.code, cases[i].code);
+		assert_int_equal(o.unknown, cases[i].unknown);
+	}
+	assert_int_equal(api.handled, ARRAY_LEN(cases));
+}
+
+/* Webhooks are asked before anything is stored. */
+static void
+test_a_webhook_that_fails_has_kept_a_write_from_being_done(void **state)
+{
+	struct outcome o;
+
+	(void)state;
+	testapi_say(&api,
+		    (struct testapi_step){
+			    .code = 500,
+			    .body = "{\"kind\":\"Status\",\"status\":"
+				    "\"Failure\",\"code\":500,\"reason\":"
+				    "\"InternalError\",\"message\":\"Internal "
+				    "error occurred: failed calling webhook "
+				    "\\\"x\\\": EOF\"}" });
+	o = write_pod();
+	assert_int_equal(o.code, 500);
+	assert_false(o.unknown);
 }
 
 static void
@@ -494,6 +539,8 @@ main(void)
 		TEST(test_429_without_retry_after_is_final),
 		TEST(test_a_read_is_repeated_when_the_connection_breaks),
 		TEST(test_a_write_is_never_sent_twice_when_the_connection_breaks),
+		TEST(test_a_write_may_have_been_done_whatever_a_server_in_trouble_says),
+		TEST(test_a_webhook_that_fails_has_kept_a_write_from_being_done),
 		TEST(test_a_server_that_is_away_is_waited_for),
 		TEST(test_who_wants_to_know_at_once_is_told_that_nobody_listens),
 		TEST(test_time_runs_out_with_its_own_code),

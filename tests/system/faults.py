@@ -16,6 +16,8 @@ Kinds of faults:
     429, 429-later            without and with Retry-After: 1
     503-later                 the same
     hang                      never answered; the server is not asked
+    500-done                  done by the server, and answered with 500, as
+                              when its store did not answer in time
     lost                      done by the server, then the connection breaks
     lost-slowly               done by the server, never answered
     reset                     the connection is reset, the server is not asked
@@ -45,12 +47,12 @@ REASONS = {409: "Conflict", 410: "Expired", 429: "TooManyRequests",
 ANSWERS = {"409": (409, None), "410": (410, None), "429": (429, None),
            "429-later": (429, "1"), "500": (500, None), "503": (503, None),
            "503-later": (503, "1"), "504": (504, None)}
-BREAKS = ("hang", "lost", "lost-slowly", "reset")
+BREAKS = ("500-done", "hang", "lost", "lost-slowly", "reset")
 KINDS = (*ANSWERS, *BREAKS)
 # Nothing that takes as long as a client's patience, and no 410, which is for
 # watches and pages only.
-QUICK = ("409", "429", "429-later", "500", "503", "503-later", "504", "lost",
-         "reset")
+QUICK = ("409", "429", "429-later", "500", "500-done", "503", "503-later",
+         "504", "lost", "reset")
 READ_SIZE = 65536
 HOP_HEADERS = ("connection", "keep-alive", "transfer-encoding",
                "content-length", "host", "accept-encoding")
@@ -115,6 +117,9 @@ class _Connection:
         data = response.read()
         if seen.is_write and self.faults.after_write:
             self.faults.after_write(seen)
+        if seen.fault == "500-done":
+            self.refuse(500, None)
+            return
         if seen.fault == "lost":
             self.reset()
         if seen.fault == "lost-slowly":

@@ -55,6 +55,14 @@ def test_a_planned_answer_comes_once(client, namespace, faults, kind):
     client.create(path, config_map("two"))
 
 
+def test_what_is_done_may_be_answered_with_a_failure(cluster, client,
+                                                     namespace, faults):
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    faults.plan("500-done", is_create("configmaps"))
+    assert client.request("POST", path, config_map("done")).code == 500
+    assert cluster.api().request("GET", f"{path}/done").code == 200
+
+
 @pytest.mark.parametrize("kind, done", [("reset", False), ("lost", True)])
 def test_a_broken_connection(cluster, client, namespace, faults, kind, done):
     path = f"/api/v1/namespaces/{namespace}/configmaps"
