@@ -130,6 +130,7 @@
 #define WAITING_TARGET_SLOT "TargetNodeLimit"
 #define WAITING_BACKOFF "Backoff"
 #define WAITING_QUOTA "ResourceQuota"
+#define WAITING_REFUSED "TargetPodRefused"
 #define WAITING_UTILITY_VOLUMES "UtilityVolumes"
 #define WAITING_BACKUP "Backup"
 #define WAITING_OTHER "OtherMigration"

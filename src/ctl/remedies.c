@@ -59,6 +59,20 @@ static const struct remedy remedies[] = {
 		     { "or stop something of the namespace",
 		       "kubectl get vm,pods -n {ns}" },
 		     CANCEL }),
+	FOR(WAITING, "TargetPodRefused", "pod-refused",
+	    "The server does not accept the target pod, or it cannot be made "
+	    "of the machine; the message has the words. It is tried again, "
+	    "at least every five minutes.",
+	    .check = { EVENTS,
+		       { "who has a say in it besides quotas",
+			 "kubectl get limitranges -n {ns}; kubectl get "
+			 "validatingwebhookconfigurations,"
+			 "mutatingwebhookconfigurations; kubectl get "
+			 "namespace {ns} --show-labels" } },
+	    .fix = { { "let what the message names allow it; the migration "
+		       "goes on by itself",
+		       NULL },
+		     CANCEL }),
 	FOR(WAITING, "UtilityVolumes", "others-first",
 	    "Utility volumes are attached to the machine. It goes on when "
 	    "they are detached, and fails after 150 seconds.",

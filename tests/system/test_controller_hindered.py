@@ -4,7 +4,9 @@ refuse, people who change their minds."""
 
 import pytest
 
+import clusters  # noqa: F401  (puts callbacks on the path)
 import played_objects as objects
+from callbacks import Callbacks, review
 from controllers import Controllers
 from kubeapi import wait_for
 from played import Played
@@ -13,6 +15,8 @@ from played_steps import FINAL, status
 from trips import KUBEVIRTS, MANY, Trip
 
 NODES = ("hinder-a", "hinder-b", "hinder-c")
+HOOKS = "/apis/admissionregistration.k8s.io/v1/" \
+    "validatingwebhookconfigurations"
 UNREADABLE = "Migration failed because there is no sense in the machine"
 
 
@@ -102,3 +106,70 @@ def test_a_machine_that_nobody_can_read_fails_it_and_keeps_its_pods(played,
     trip.wait_tidy()
     wait_for("the target pod to go", lambda: trip.pod() is None)
     trip.check_stayed()
+
+
+# --- refusals ----------------------------------------------------------------
+
+@pytest.fixture(name="refusal")
+def refusal_(cluster):
+    """Refuses pods of a namespace with these words, until it is told to stop;
+    without words it is not there at all."""
+    api = cluster.api()
+    made = []
+
+    with Callbacks("127.0.0.1") as callbacks:
+        def refuse(namespace, words):
+            callbacks.answer("/deny", lambda request: (200, review(
+                request, False, status={"message": words})))
+            hook = callbacks.hook("pods", namespace, "/deny", ("pods",))
+            if not words:
+                hook["clientConfig"]["url"] = "https://127.0.0.1:1/"
+            api.create(HOOKS, callbacks.configuration(
+                "ValidatingWebhookConfiguration", namespace, hook))
+            made.append(namespace)
+
+        def stop():
+            while made:
+                api.delete(f"{HOOKS}/{made.pop()}")
+        refuse.stop = stop
+        yield refuse
+        stop()
+
+
+@pytest.mark.parametrize("words,said", [
+    ("no pods today", "no pods today"), ("", "failed calling webhook")])
+def test_a_pod_that_is_refused_is_told_and_made_when_it_is_not(
+        played, machine, refusal, words, said):
+    refusal(machine.split("/")[0], words)
+    trip = Trip(played, machine)
+    waiting = trip.wait_waiting("TargetPodRefused")
+    assert said in waiting["message"]
+    assert status(trip.now())["phase"] == "Pending"
+    wait_for("the event", lambda: any(
+        said in text for text in trip.events(
+            "VirtualMachineInstance")["FailedCreate"]))
+    assert trip.pod() is None
+    refusal.stop()
+    assert status(trip.wait(*FINAL))["phase"] == "Succeeded"
+    assert trip.condition("ferry.io/Waiting") is None
+
+
+def test_a_pod_that_is_refused_keeps_nobody_from_canceling(played, machine,
+                                                           refusal):
+    refusal(machine.split("/")[0], "never")
+    trip = Trip(played, machine)
+    trip.wait_waiting("TargetPodRefused")
+    trip.cancel()
+    trip.wait_gone()
+    trip.check_stayed()
+
+
+def test_a_machine_of_which_no_pod_can_be_made_says_why(played, machine):
+    path = namespaced(VMIS, *machine.split("/"))
+    played.api.patch(path, {"status": {"selinuxContext": "odd"}})
+    trip = Trip(played, machine)
+    waiting = trip.wait_waiting("TargetPodRefused")
+    assert "VMI has invalid SELinux context: odd" in waiting["message"]
+    assert status(trip.now())["phase"] == "Pending"
+    played.api.patch(path, {"status": {"selinuxContext": "none"}})
+    assert status(trip.wait(*FINAL))["phase"] == "Succeeded"

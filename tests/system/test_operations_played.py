@@ -11,6 +11,7 @@ import contextlib
 import pytest
 
 import played_objects as objects
+from callbacks import Callbacks, review
 from controllers import Controllers
 from kubeapi import has_vanished, wait_for
 from played import Played, wait_phase
@@ -191,6 +192,32 @@ def test_what_explain_says_to_type_ends_a_loop(cluster, launch, played,
         assert status(played.settle(machine))["nodeName"] == node
         played.release("arrive", machine)
         assert shell.run(again).endswith("Succeeded\n")
+
+
+def test_a_pod_that_a_webhook_refuses_is_named_and_given_up(cluster, launch,
+                                                            played):
+    machine = launch("unwelcome")
+    namespace = machine.split("/")[0]
+    hooks = "/apis/admissionregistration.k8s.io/v1/" \
+        "validatingwebhookconfigurations"
+    with Callbacks("127.0.0.1") as callbacks:
+        callbacks.answer("/deny", lambda request: (200, review(
+            request, False, status={"message": "no pods today"})))
+        played.api.create(hooks, callbacks.configuration(
+            "ValidatingWebhookConfiguration", namespace, callbacks.hook(
+                "pods", namespace, "/deny", ("pods",))))
+        migration = played.migrate(machine)
+        shell = shell_of(cluster, machine, migration)
+        finding = shell.wait_finding(["TargetPodRefused"], "pod-refused",
+                                     "vmim", migration["metadata"]["name"])
+        assert "no pods today" in finding["message"]
+        said = shell.part("pod-refused", "Check")
+        assert "no pods today" in said
+        assert f"webhookconfiguration.admissionregistration.k8s.io/{namespace}" \
+            in said
+        shell.part("pod-refused", "Fix")
+        wait_gone(played, migration)
+        played.api.delete(f"{hooks}/{namespace}")
 
 
 def test_a_loop_says_which_try_it_is_when_and_why_and_can_be_ended(

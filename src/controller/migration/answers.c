@@ -73,17 +73,24 @@ answers_say_failed(struct run *run, const struct action *action,
 	emit(run, &event);
 }
 
+/* It may be over at once, and has not lasted long. */
+static bool
+is_transient(const struct run *run, const struct kube_result *result)
+{
+	return (result->code == 0 || result->code == 409 ||
+		result->code == 429 || result->code >= 500) &&
+	       queue_failures(worker_queue(run->all->worker), run->key) <
+		       TRANSIENT_FAILURES;
+}
+
 /* For what the server said: of what may be over at once only when it is not. */
 static void
 say_refused(struct run *run, const struct action *action,
 	    const struct kube_result *result)
 {
-	bool transient =
-		result->code == 0 || result->code == 429 || result->code >= 500;
 	struct log_field ref[RUNSTATE_REF];
 
-	if (transient && queue_failures(worker_queue(run->all->worker),
-					run->key) < TRANSIENT_FAILURES)
+	if (is_transient(run, result))
 		log_info(runstate_ref(run, ref), "%s failed, trying again: %s",
 			 action_name(action->kind), result->status->message);
 	else
@@ -97,6 +104,7 @@ pod_is_there(struct run *run, const struct action *action, const json_t *pod)
 
 	note_set_target(run->note, pod);
 	note_set_quota(run->note, NULL, 0);
+	note_accept(run->note);
 	(void)snprintf(event.text, sizeof(event.text), ACTION_CREATED_FORMAT,
 		       obj_name(pod));
 	emit(run, &event);
@@ -108,6 +116,7 @@ pod_failed(struct run *run, const struct action *action,
 	   const struct kube_result *result)
 {
 	const char *text = result->status->message;
+	int64_t now_us = world_now_us(run->all->world);
 
 	if (result->unknown || kube_is_already_exists(result)) {
 		run->note->create_sent = true;
@@ -116,10 +125,12 @@ pod_failed(struct run *run, const struct action *action,
 	say_refused(run, action, result);
 	/* Others may use it meanwhile. */
 	migrations_release(run->all, run->uid);
-	if (result->code != 403 || strstr(text, QUOTA_TEXT) == NULL)
+	if (is_transient(run, result))
 		return VERDICT_PAUSE;
-	note_set_quota(run->note, text,
-		       world_now_us(run->all->world) + QUOTA_RETRY_US);
+	if (result->code == 403 && strstr(text, QUOTA_TEXT) != NULL)
+		note_set_quota(run->note, text, now_us + QUOTA_RETRY_US);
+	else
+		note_refuse(run->note, text, now_us);
 	return VERDICT_TURN;
 }
 

@@ -327,6 +327,27 @@ test_an_unschedulable_pod_is_reported_once(void **state)
 }
 
 static void
+test_a_pod_that_is_refused_is_told_and_tried_again(void **state)
+{
+	const struct decision_cond *waiting;
+
+	(void)state;
+	testfacts_in(&t, MIGRATION_UNSET);
+	t.f.refused_text = "no privileges";
+	t.f.refused_until_us = TESTFACTS_NOW_US + SECOND;
+	run();
+	assert_int_equal(d.phase, MIGRATION_PENDING);
+	assert_int_equal(d.action_count, 0);
+	assert_int_equal(d.again_us, TESTFACTS_NOW_US + SECOND);
+	waiting = find_cond(COND_WAITING);
+	assert_string_equal(waiting->reason, WAITING_REFUSED);
+	assert_non_null(strstr(waiting->message, ": no privileges. "));
+	t.f.refused_text = NULL;
+	run();
+	assert_non_null(decision_action(&d, ACTION_CREATE_TARGET));
+}
+
+static void
 test_quota_is_forgotten_when_the_pod_is_there(void **state)
 {
 	(void)state;
@@ -706,6 +727,8 @@ main(void)
 		cmocka_unit_test(test_back_off_doubles_until_a_success),
 		cmocka_unit_test(test_a_full_target_node_delays_the_hand_off),
 		cmocka_unit_test(test_an_unschedulable_pod_is_reported_once),
+		cmocka_unit_test(
+			test_a_pod_that_is_refused_is_told_and_tried_again),
 		cmocka_unit_test(test_quota_is_forgotten_when_the_pod_is_there),
 		cmocka_unit_test(test_cancel_before_hand_off_deletes_the_pod),
 		cmocka_unit_test(

@@ -50,6 +50,10 @@ struct facts {
 	/* What the server said when it refused the pod because of a quota, and
 	 * neither a quota has changed nor the time to try again come; NULL. */
 	const char *quota_text;
+	/* The same for what else refused it, or kept it from being rendered,
+	 * and when it is tried again. */
+	const char *refused_text;
+	int64_t refused_until_us;
 	/* slots_ask() for the machine's node, slots_ask_inbound() for the
 	 * target pod's. */
 	enum slot slot, inbound;

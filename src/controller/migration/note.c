@@ -6,6 +6,11 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "meta/time.h"
+
+/* Nobody tells when what refused a pod allows it; many may ask for long. */
+#define REFUSED_MIN_US TIME_US_PER_SECOND
+#define REFUSED_MAX_US (300 * TIME_US_PER_SECOND)
 
 static void
 note_clear(struct note *note)
@@ -17,6 +22,7 @@ note_clear(struct note *note)
 	free(note->gone_uid);
 	json_decref(note->progress);
 	free(note->quota_text);
+	free(note->refused_text);
 	free(note->uid);
 }
 
@@ -86,6 +92,37 @@ note_set_quota(struct note *note, const char *text, int64_t until_us)
 	free(note->quota_text);
 	note->quota_text = text == NULL ? NULL : xstrdup(text);
 	note->quota_until_us = until_us;
+}
+
+void
+note_refuse(struct note *note, const char *text, int64_t now_us)
+{
+	int64_t pause_us = REFUSED_MIN_US;
+
+	for (unsigned i = 0; i < note->refusals && pause_us < REFUSED_MAX_US;
+	     i++)
+		pause_us *= 2;
+	if (pause_us > REFUSED_MAX_US)
+		pause_us = REFUSED_MAX_US;
+	note_retry(note);
+	note->refused_text = xstrdup(text);
+	note->refused_until_us = now_us + pause_us;
+	note->refusals++;
+}
+
+void
+note_retry(struct note *note)
+{
+	free(note->refused_text);
+	note->refused_text = NULL;
+	note->refused_until_us = 0;
+}
+
+void
+note_accept(struct note *note)
+{
+	note_retry(note);
+	note->refusals = 0;
 }
 
 void

@@ -37,6 +37,11 @@ struct note {
 	/* NULL: none has refused. */
 	char *quota_text;
 	int64_t quota_until_us; /* then it is tried again */
+	/* Why there can be no target pod, for other reasons; NULL: there are
+	 * none. */
+	char *refused_text;
+	int64_t refused_until_us; /* likewise */
+	unsigned refusals;        /* in a row */
 	/* When a phase that is not written yet was entered; 0: not. */
 	int64_t entered_us[MIGRATION_PHASE_COUNT];
 	int64_t progress_us; /* when progress was looked at last */
@@ -61,6 +66,12 @@ void notes_done(struct notes *notes);
 
 void note_set_gone(struct note *note, const char *pod_uid);
 void note_set_quota(struct note *note, const char *text, int64_t until_us);
+/* The pod was refused; it is tried again later, and later each time. */
+void note_refuse(struct note *note, const char *text, int64_t now_us);
+/* It was not, or is to be tried again; the latter does not forget how often it
+ * was. */
+void note_accept(struct note *note);
+void note_retry(struct note *note);
 
 /* Take what an answer said, if it makes sense. */
 void note_set_vmim(struct note *note, const json_t *answer);

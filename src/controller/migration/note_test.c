@@ -3,6 +3,7 @@
 
 #include "base/js.h"
 #include "base/test.h"
+#include "meta/time.h"
 
 static struct notes notes;
 
@@ -68,6 +69,28 @@ test_versions_are_compared_as_numbers(void **state)
 	assert_true(note_is_newer(&v9, &v0));
 }
 
+static void
+test_what_is_refused_again_and_again_waits_longer_each_time(void **state)
+{
+	struct note *note = notes_get(&notes, "ns/m", "uid-1");
+	int64_t last_us = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 12; i++) {
+		note_refuse(note, "no", 0);
+		assert_string_equal(note->refused_text, "no");
+		assert_true(note->refused_until_us > last_us ||
+			    note->refused_until_us == 300 * TIME_US_PER_SECOND);
+		last_us = note->refused_until_us;
+		note_retry(note);
+		assert_null(note->refused_text);
+	}
+	assert_int_equal(last_us, 300 * TIME_US_PER_SECOND);
+	note_accept(note);
+	note_refuse(note, "no", 0);
+	assert_int_equal(note->refused_until_us, TIME_US_PER_SECOND);
+}
+
 int
 main(void)
 {
@@ -77,6 +100,9 @@ main(void)
 		cmocka_unit_test_teardown(
 			test_what_makes_no_sense_changes_nothing, tear_down),
 		cmocka_unit_test(test_versions_are_compared_as_numbers),
+		cmocka_unit_test_teardown(
+			test_what_is_refused_again_and_again_waits_longer_each_time,
+			tear_down),
 	};
 
 	js_init();

@@ -131,9 +131,13 @@ see_note(struct run *run, struct facts *f)
 		note->handoff_sent = false;
 	if (note->quota_text != NULL && f->now_us >= note->quota_until_us)
 		note_set_quota(note, NULL, 0);
+	if (note->refused_text != NULL && f->now_us >= note->refused_until_us)
+		note_retry(note);
 	f->create_sent = note->create_sent;
 	f->handoff_sent = note->handoff_sent;
 	f->quota_text = note->quota_text;
+	f->refused_text = note->refused_text;
+	f->refused_until_us = note->refused_until_us;
 }
 
 /* False when the migration is gone. */
@@ -397,6 +401,8 @@ make_steps(struct run *run, const struct facts *f)
 			return -1;
 		if (order_make(&context, action, &step->order, &err) == -1) {
 			answers_say_failed(run, action, err.text);
+			if (action->kind == ACTION_CREATE_TARGET)
+				note_refuse(run->note, err.text, f->now_us);
 			return -1;
 		}
 		step->kind = action->kind;
@@ -603,7 +609,11 @@ carry_out(struct run *run, const struct facts *f)
 	if (made == -1) {
 		drop_orders(run);
 		migrations_release(run->all, run->uid);
-		finish(run, true);
+		/* What is known of it is written now. */
+		if (run->note->refused_text != NULL)
+			turn(run);
+		else
+			finish(run, true);
 	} else if (has_orders(run)) {
 		(void)send_next(run);
 	} else {

@@ -223,6 +223,26 @@ say_quota(const struct facts *f, struct decision *d, const char *reason)
 }
 
 static bool
+is_refused(const struct facts *f)
+{
+	return f->refused_text != NULL;
+}
+
+/* Without the time, so that it is not written for each try. */
+static void
+say_refused(const struct facts *f, struct decision *d, const char *reason)
+{
+	char message[DECISION_TEXT_SIZE];
+
+	(void)snprintf(message, sizeof(message),
+		       "The target pod was refused: %s. It is tried again, "
+		       "and goes on when what refuses it allows it.",
+		       f->refused_text);
+	(void)waits_set(f, d, reason, message);
+	decision_again(d, f->refused_until_us);
+}
+
+static bool
 target_unready(const struct facts *f)
 {
 	return f->target_pod == NULL || !f->target_pod->ready;
@@ -275,6 +295,7 @@ static const struct wait before_pod[] = {
 	{ cluster_full, WAITING_CLUSTER_SLOT, say_cluster },
 	{ source_full, WAITING_SOURCE_SLOT, say_source },
 	{ over_quota, WAITING_QUOTA, say_quota },
+	{ is_refused, WAITING_REFUSED, say_refused },
 };
 
 static const struct wait before_handoff[] = {
