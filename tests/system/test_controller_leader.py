@@ -8,7 +8,8 @@ from faults import Broken
 from faults_seen import is_write
 from journeys import Journey
 from kubeapi import wait_for
-from played import Played
+from played import Played, wait_phase
+from played_steps import FINAL, status
 
 NODES = ("leader-a", "leader-b", "leader-c")
 # What the nodes are about to do when it is canceled: before the hand-off, and
@@ -45,18 +46,30 @@ def test_a_leader_that_stops_gives_the_lead_to_the_other(controllers):
     assert controllers.leader() is not first
 
 
-def test_a_leader_that_hangs_loses_the_lead_and_writes_no_more(cluster):
+def test_a_leader_that_hangs_loses_the_lead_and_writes_no_more(
+        cluster, played, namespace):
     with Controllers(cluster, 2, "--leader-lease-seconds", "3",
                      "--leader-renew-seconds", "2",
                      "--leader-retry-seconds", "1", faults=True,
                      patient=False) as controllers:
         first = controllers.leader()
+        machine = played.start(namespace, "moves")
+        assert first.faults.writes()
         first.faults.plan("hang", lambda seen: seen.is_lease, count=1000)
         (second,) = [c for c in controllers.all if c is not first]
         wait_for("the other one to lead",
                  lambda: controllers.leading() is second)
         assert first.metrics()[
             "kubevirt_virt_controller_leading_status"] == 0
+        # There is much to do, it sees all of it, and leaves it alone.
+        before = len(first.faults.writes())
+        for _ in range(3):
+            migration = played.migrate(machine)
+            assert status(wait_phase(played.api, migration, *FINAL))[
+                "phase"] == "Succeeded"
+            played.settle(machine)
+        assert [str(s) for s in first.faults.writes()[before:]] == []
+        assert second.faults.writes()
 
 
 class Assassin:
