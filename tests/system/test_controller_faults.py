@@ -12,12 +12,12 @@ import pytest
 import played_objects as objects
 from controllers import Controllers
 from faults import QUICK
-from faults_seen import is_write
+from faults_seen import is_create, is_write
 from journeys import EVENTS_OF_TROUBLE, Journey
 from kubeapi import wait_for
-from played import Played
+from played import Played, wait_phase
 from played_objects import PODS, VMIMS, VMIS, namespaced
-from played_steps import state, status
+from played_steps import FINAL, state, status
 
 KUBEVIRT = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
 MANY = 1000
@@ -181,6 +181,39 @@ def test_writes_that_are_never_answered(controllers, played, faults,
     for journey in journeys:
         assert journey.end() == "Succeeded", journey.machine
         journey.check_success(1, EVENTS_OF_TROUBLE)
+
+
+def test_of_two_that_begin_at_the_same_moment_one_goes_on(
+        controllers, played, faults, namespace):
+    """The second is made, and has read what there is, when the first is about
+    to make its pod. Which of two of one second is the older is chance."""
+    path = namespaced(VMIMS, namespace)
+    for machine in start(played, namespace, [f"two-{i}" for i in range(6)]):
+        both, posts = [], []
+
+        def meet(seen, machine=machine, both=both, posts=posts):
+            if not (is_create("pods")(seen) and about(machine)(seen)):
+                return
+            posts.append(seen)
+            if len(posts) > 1:
+                return
+            api = controllers.cluster.api()  # it is another thread
+            both.append(api.create(path, objects.vmim(machine.split("/")[1])))
+            name = both[0]["metadata"]["name"]
+            wait_for("the second one to act", lambda: len(posts) > 1 or
+                     status(api.get(f"{path}/{name}")).get("phase"))
+
+        played.hold("arrive", machine)
+        faults.before_write = meet
+        first = played.migrate(machine)
+        wait_phase(played.api, first, "Running", "Failed")
+        faults.before_write = None
+        played.release("arrive", machine)
+        ends = [status(wait_phase(played.api, each, *FINAL))["phase"]
+                for each in (first, *both)]
+        assert sorted(ends) == ["Failed", "Succeeded"]
+        assert len(posts) == 1, posts
+        played.settle(machine)
 
 
 @pytest.mark.parametrize("how", ["cut", "expired"])

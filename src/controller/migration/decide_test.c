@@ -347,6 +347,27 @@ test_a_pod_that_is_refused_is_told_and_tried_again(void **state)
 	assert_non_null(decision_action(&d, ACTION_CREATE_TARGET));
 }
 
+/* Both were made within one second, and each was read before the other was
+ * written: the one that is let begin counts, whichever is the older. */
+static void
+test_of_two_that_are_new_the_one_that_has_begun_goes_on(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_UNSET);
+	t.f.other_begun = true;
+	run();
+	assert_string_equal(d.rule, "rival");
+	testfacts_in(&t, MIGRATION_UNSET);
+	(void)testfacts_other(&t, -5, MIGRATION_UNSET, 0);
+	t.f.begun = true;
+	run();
+	assert_non_null(decision_action(&d, ACTION_CREATE_TARGET));
+	/* Whoever has been written to go on comes first all the same. */
+	t.others[0].phase = MIGRATION_PENDING;
+	run();
+	assert_string_equal(d.rule, "rival");
+}
+
 static void
 test_quota_is_forgotten_when_the_pod_is_there(void **state)
 {
@@ -729,6 +750,8 @@ main(void)
 		cmocka_unit_test(test_an_unschedulable_pod_is_reported_once),
 		cmocka_unit_test(
 			test_a_pod_that_is_refused_is_told_and_tried_again),
+		cmocka_unit_test(
+			test_of_two_that_are_new_the_one_that_has_begun_goes_on),
 		cmocka_unit_test(test_quota_is_forgotten_when_the_pod_is_there),
 		cmocka_unit_test(test_cancel_before_hand_off_deletes_the_pod),
 		cmocka_unit_test(

@@ -84,7 +84,10 @@ bool
 facts_has_rival(const struct facts *facts)
 {
 	const struct vmim *vmim = facts->vmim;
+	bool is_new = vmim->phase == MIGRATION_UNSET;
 
+	if (is_new && !facts->begun && facts->other_begun)
+		return true;
 	for (size_t i = 0; i < facts->other_count; i++) {
 		const struct vmim *other = facts->others[i];
 
@@ -92,8 +95,8 @@ facts_has_rival(const struct facts *facts)
 			continue;
 		/* Which of those that have begun is first was decided when
 		 * they began. */
-		if (vmim->phase == MIGRATION_UNSET &&
-		    (other->phase != MIGRATION_UNSET || is_older(other, vmim)))
+		if (is_new && (other->phase != MIGRATION_UNSET ||
+			       (!facts->begun && is_older(other, vmim))))
 			return true;
 		if (facts->vmi != NULL && facts->vmi->migration != NULL &&
 		    strcmp(facts->vmi->migration->uid, other->meta.uid) == 0)

@@ -47,6 +47,12 @@ struct facts {
 	/* Written by this process, and not yet seen coming back. Taken back
 	 * when the write turns out to have failed. */
 	bool create_sent, handoff_sent;
+	/*
+	 * This process has let it begin, or another one of the machine, which
+	 * has not ended: what was read just now may be older than that by as
+	 * long as a write takes.
+	 */
+	bool begun, other_begun;
 	/* What the server said when it refused the pod because of a quota, and
 	 * neither a quota has changed nor the time to try again come; NULL. */
 	const char *quota_text;

@@ -32,7 +32,7 @@ struct note {
 	struct pod *target, *source;
 	char *gone_uid; /* of a pod that was gone with the answer; NULL */
 	/* Facts of the same names. */
-	bool create_sent, handoff_sent;
+	bool create_sent, handoff_sent, begun;
 	int64_t handoff_sent_us;
 	/* NULL: none has refused. */
 	char *quota_text;

@@ -116,6 +116,32 @@ see_slots(struct run *run, struct facts *f)
 		f->target_pod == NULL ? "" : f->target_pod->node, &limits);
 }
 
+/* Another one of the machine that this process has let begin. */
+static bool
+has_begun_other(const struct run *run, const struct vmim *vmim)
+{
+	const struct migrations *m = run->all;
+	char key[KUBE_KEY_MAX];
+	struct cache_walk walk =
+		cache_find(world_cache(m->world, WORLD_VMIMS), VMIMS_BY_VMI,
+			   kube_key(vmim->meta.ns, vmim->vmi_name, key));
+	const struct vmim *other;
+
+	while ((other = world_next(&walk)) != NULL) {
+		const struct note *note =
+			notes_find(&m->notes, kube_key(other->meta.ns,
+						       other->meta.name, key));
+
+		if (note == NULL || note == run->note || !note->begun ||
+		    strcmp(note->uid, other->meta.uid) != 0)
+			continue;
+		if (!vmim_is_final(other) &&
+		    (note->vmim == NULL || !vmim_is_final(note->vmim)))
+			return true;
+	}
+	return false;
+}
+
 /* What the note says, as far as it still holds. */
 static void
 see_note(struct run *run, struct facts *f)
@@ -135,6 +161,8 @@ see_note(struct run *run, struct facts *f)
 		note_retry(note);
 	f->create_sent = note->create_sent;
 	f->handoff_sent = note->handoff_sent;
+	f->begun = note->begun;
+	f->other_begun = has_begun_other(run, f->vmim);
 	f->quota_text = note->quota_text;
 	f->refused_text = note->refused_text;
 	f->refused_until_us = note->refused_until_us;
@@ -602,8 +630,14 @@ send_next(struct run *run)
 static void
 carry_out(struct run *run, const struct facts *f)
 {
+	const struct decision *d = &run->decision;
 	int made = make_steps(run, f);
 
+	/* Nobody comes between: another one of the machine sees it from now
+	 * on, whatever it has read. */
+	run->note->begun |= f->vmim->phase == MIGRATION_UNSET &&
+			    d->phase >= MIGRATION_PENDING &&
+			    d->phase <= MIGRATION_RUNNING;
 	if (made == 0)
 		make_writes(run, f);
 	if (made == -1) {
