@@ -399,6 +399,8 @@ def test_utility_volumes_are_waited_for_and_then_given_up(played, machine):
     trip.wait_waiting("UtilityVolumes")
     trip.wait_condition("migrationBlockedByUtilityVolumes",
                         "UtilityVolumesPresent")
+    trip.wait_event("UtilityVolumeMigrationPending",
+                    "Migration is waiting for utility volumes to detach")
     trip.check_failed("UtilityVolumesTimeout", "Migration failed because "
                       "utility volumes were not detached in time")
 
