@@ -29,7 +29,7 @@ struct serve_options {
 	struct controller_options controller;
 	const char *log_level, *log_format;
 	uint64_t lease_s, renew_s, retry_s;
-	uint64_t qps, burst, in_flight;
+	uint64_t qps, burst, in_flight, request_s;
 };
 
 /* For whoever started it with a port of the kernel's choice. */
@@ -91,6 +91,7 @@ check(struct serve_options *options, struct err *err)
 	options->controller.qps = (unsigned)options->qps;
 	options->controller.burst = (unsigned)options->burst;
 	options->controller.in_flight = (unsigned)options->in_flight;
+	options->controller.timeout_ms = (unsigned)options->request_s * 1000;
 	return log_start("virt-controller", options->log_level,
 			 options->log_format, err);
 }
@@ -148,6 +149,9 @@ command_serve(int argc, char **argv)
 		  &options.burst, 1, 1000000 },
 		{ "in-flight", "N", "requests side by side (default 64)",
 		  OPT_U64, &options.in_flight, 1, 4096 },
+		{ "request-timeout-seconds", "N",
+		  "how long an answer may take (default 30)", OPT_U64,
+		  &options.request_s, 1, SECONDS_MAX },
 		{ "log-level", "LEVEL", "debug, info, warning or error",
 		  OPT_STR, &options.log_level, 0, 0 },
 		{ "log-format", "FORMAT", "auto, json or human", OPT_STR,

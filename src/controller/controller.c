@@ -182,6 +182,7 @@ make_client(struct controller *c, const struct controller_options *options)
 		.qps = options->qps,
 		.burst = options->burst,
 		.in_flight = options->in_flight,
+		.timeout_ms = options->timeout_ms,
 		.may_write = may_write,
 		.may_write_arg = c,
 	};

@@ -35,7 +35,7 @@ struct controller_options {
 	const char *launcher_image;
 	const char *launcher_command; /* NULL: the one in the image */
 	/* 0 stands for the default of kube/client.h and kube/leader.h. */
-	unsigned qps, burst, in_flight;
+	unsigned qps, burst, in_flight, timeout_ms;
 	unsigned lease_ms, renew_ms, retry_ms;
 	struct health_options health;
 };

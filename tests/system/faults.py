@@ -53,6 +53,8 @@ KINDS = (*ANSWERS, *BREAKS)
 # watches and pages only.
 QUICK = ("409", "429", "429-later", "500", "500-done", "503", "503-later",
          "504", "lost", "reset")
+# The server, or the way to it, is silent: they take as long as a client waits.
+SLOW_KINDS = ("hang", "lost-slowly")
 READ_SIZE = 65536
 HOP_HEADERS = ("connection", "keep-alive", "transfer-encoding",
                "content-length", "host", "accept-encoding")

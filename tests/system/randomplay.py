@@ -3,15 +3,15 @@
 
 Machines, played nodes and two controllers, each behind a proxy of its own. A
 step is one thing that somebody does or that goes wrong; ACTIONS has them with
-their weights. Limits are the same for an epoch, at whose end everything is
-healed and has to come to rest.
+their weights. A sequence of steps has a seed and limits of its own; at its end
+everything is healed and has to come to rest.
 """
 
 import random
 
 import played_objects as objects
 from controllers import Controllers
-from faults import QUICK
+from faults import QUICK, SLOW_KINDS
 from invariants import Chronicle, Limits, Snapshot, is_final
 from kubeapi import has_vanished, wait_for
 from played import Played
@@ -22,6 +22,7 @@ NODES = ("node-a", "node-b", "node-c", "node-d")
 MACHINES = 8
 OPEN_MAX = 12  # migrations that have not ended, at a time
 QUIET_DEADLINE = 300
+REQUEST_SECONDS = "2"  # that the controllers wait for an answer
 BREATH = 0.02  # seconds for others, now and then
 POLICY = "/apis/migrations.kubevirt.io/v1alpha1/migrationpolicies"
 KUBEVIRT = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
@@ -39,8 +40,8 @@ TIMEOUTS = ("kubevirt.io/migrationPendingPodTimeoutSeconds",
 class Play:
     """The cluster, and what has been done to it."""
 
-    def __init__(self, cluster, namespace, seed):
-        self.dice = random.Random(seed)
+    def __init__(self, cluster, namespace):
+        self.dice = None
         self.cluster, self.namespace = cluster, namespace
         self.api = cluster.api()
         self.story = []
@@ -51,10 +52,12 @@ class Play:
                                            NODES[i % len(NODES)])
                          for i in range(MACHINES)]
         self.chronicle = Chronicle(cluster.api(), namespace)
-        self.controllers = Controllers(cluster, 2, faults=True)
+        # Not so patient that what hangs takes all the time.
+        self.controllers = Controllers(
+            cluster, 2, "--request-timeout-seconds", REQUEST_SECONDS,
+            faults=True)
         for machine in self.machines:
             self.played.settle(machine)
-        self.begin_epoch()
 
     # --- steps -------------------------------------------------------------
 
@@ -233,9 +236,10 @@ class Play:
 
     def server_misbehaves(self):
         seed, rate = self.dice.random(), self.dice.choice((0.05, 0.1, 0.3))
+        kinds = self.dice.choice((QUICK, QUICK + SLOW_KINDS))
         for each in self.controllers.all:
-            each.faults.plague(seed, rate, QUICK)
-        return f"{rate} of all requests"
+            each.faults.plague(seed, rate, kinds)
+        return f"{rate} of all requests, up to {kinds[-1]}"
 
     def server_recovers(self):
         for each in self.controllers.all:
@@ -251,10 +255,11 @@ class Play:
         with self.played.changed:
             self.played.changed.wait(BREATH)
 
-    # --- epochs ------------------------------------------------------------
+    # --- sequences ---------------------------------------------------------
 
-    def begin_epoch(self):
+    def begin(self, seed):
         """New limits, which the controllers know of as they begin anew."""
+        self.dice = random.Random(seed)
         self.limits = Limits(self.dice.randint(1, 5), self.dice.randint(1, 3),
                              self.dice.randint(0, 2))
         for each in self.controllers.all:
@@ -265,13 +270,13 @@ class Play:
              "parallelOutboundMigrationsPerNode": self.limits.outbound},
             {"ferry.io/parallelInboundMigrationsPerNode":
              str(self.limits.inbound)}))
-        self.story = [f"new epoch: {self.limits}"]
+        self.story = [f"seed {seed}: {self.limits}"]
         if self.controllers.holder():
             self.controllers.free_lease()
         for each in self.controllers.all:
             each.start()
 
-    def end_epoch(self):
+    def end(self):
         """Heals everything; all must come to rest, and stay right."""
         self.story.append("everything heals")
         self.server_recovers()
