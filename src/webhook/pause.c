@@ -17,6 +17,8 @@
 
 #define US_PER_MS 1000UL
 #define MS_PER_S 1000U
+/* Before a watch that ended is taken up: a server may end each at once. */
+#define AGAIN_MS 200UL
 
 struct pause {
 	struct kube_client *client;
@@ -28,6 +30,7 @@ struct pause {
 	struct kube_call *call;
 	struct kube_watch *watch;
 	struct loop_timer *deadline;
+	struct loop_timer *again; /* runs between two watches */
 };
 
 enum pause_answer
@@ -58,6 +61,7 @@ finish(struct pause *pause, const char *why)
 	kube_watch_cancel(pause->watch);
 	pause->watch = NULL;
 	loop_timer_stop(pause->deadline);
+	loop_timer_stop(pause->again);
 	if (why != NULL)
 		(void)status_internal(&st, "%s", why);
 	pause->done(&st, pause->arg);
@@ -91,8 +95,6 @@ on_event(const char *type, json_t *object, void *arg)
 		(void)look(pause, object);
 }
 
-static void read_again(struct pause *pause);
-
 static void
 on_ended(const struct status *st, void *arg)
 {
@@ -100,7 +102,7 @@ on_ended(const struct status *st, void *arg)
 
 	(void)st;
 	pause->watch = NULL;
-	read_again(pause);
+	loop_timer_start(pause->again, AGAIN_MS * US_PER_MS);
 }
 
 static void
@@ -136,8 +138,9 @@ was_read(const struct kube_result *result, void *arg)
 
 /* A watch that ended has told nothing wrong, only not all. */
 static void
-read_again(struct pause *pause)
+read_again(void *arg)
 {
+	struct pause *pause = arg;
 	const struct kube_request request = {
 		.verb = KUBE_GET,
 		.resource = &api_vmis,
@@ -226,6 +229,8 @@ pause_start(const struct pause_config *config)
 	request.body = patch;
 	pause->deadline = loop_timer_new(kube_client_loop(config->client),
 					 too_late, pause);
+	pause->again = loop_timer_new(kube_client_loop(config->client),
+				      read_again, pause);
 	loop_timer_start(pause->deadline, PAUSE_TIMEOUT_MS * US_PER_MS);
 	pause->call = kube_send(config->client, &request, was_asked, pause);
 	return pause;
@@ -239,6 +244,7 @@ pause_free(struct pause *pause)
 	kube_cancel(pause->call);
 	kube_watch_cancel(pause->watch);
 	loop_timer_free(pause->deadline);
+	loop_timer_free(pause->again);
 	free(pause->ns);
 	free(pause->name);
 	free(pause);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/js.h"
 #include "base/jsat.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "base/test.h"
 #include "kube/client.h"
@@ -202,6 +203,31 @@ test_an_answer_between_two_watches_is_seen(void **state)
 	assert_int_equal(w->code, 0);
 }
 
+/* As one does that is overloaded, or has thrown away its history. */
+static void
+test_a_server_that_ends_each_watch_at_once_is_not_asked_all_the_time(
+	void **state)
+{
+	struct world *w = *state;
+	AUTO(free_ptr) char *id = begin(w);
+	AUTO(free_ptr) char *waits = machine(id, "", "");
+	uint64_t began_ms = loop_now_ms();
+
+	for (int i = 0; i < 3; i++) {
+		testapi_say(&w->api,
+			    (struct testapi_step){ .expect = "GET " VMI "/m",
+						   .body = waits });
+		testapi_say(&w->api,
+			    (struct testapi_step){ .expect = "GET " VMI "?",
+						   .kind = TESTAPI_STREAM });
+		testapi_end_stream(&w->api);
+		testapi_until_count(&w->api, &w->api.handled,
+				    2 + 2 * ((unsigned)i + 1));
+	}
+	assert_true(loop_now_ms() - began_ms >= 3 * 200);
+	assert_int_equal(w->ends, 0);
+}
+
 static void
 test_a_dry_run_waits_for_nobody(void **state)
 {
@@ -242,6 +268,7 @@ main(void)
 		CASE(test_another_request_ends_it),
 		CASE(test_a_machine_that_is_deleted_ends_it),
 		CASE(test_an_answer_between_two_watches_is_seen),
+		CASE(test_a_server_that_ends_each_watch_at_once_is_not_asked_all_the_time),
 		CASE(test_a_dry_run_waits_for_nobody),
 		CASE(test_a_request_that_is_refused_ends_it),
 	};
