@@ -48,6 +48,14 @@ struct memo {
 
 TAILQ_HEAD(memos, memo);
 
+/* A write that has not been answered. */
+struct sent {
+	TAILQ_ENTRY(sent) entry;
+	struct events *events;
+	struct kube_call *call;
+	char *path; /* of the Event */
+};
+
 struct events {
 	struct loop *loop;
 	char *component;
@@ -57,6 +65,8 @@ struct events {
 	struct map map;
 	struct memos order;
 	struct memos dirty; /* counts that are to be written */
+	TAILQ_HEAD(, sent) sent;
+	struct kube_client *client; /* NULL: whoever made it writes */
 	struct loop_timer *timer;
 	struct events_stats stats;
 };
@@ -76,13 +86,36 @@ events_new(const struct events_config *config)
 		config->repeat_ms != 0 ? config->repeat_ms : EVENTS_REPEAT_MS;
 	TAILQ_INIT(&e->order);
 	TAILQ_INIT(&e->dirty);
+	TAILQ_INIT(&e->sent);
 	e->timer = loop_timer_new(e->loop, flush, e);
 	return e;
 }
 
 static void
+sent_free(struct sent *sent)
+{
+	TAILQ_REMOVE(&sent->events->sent, sent, entry);
+	kube_cancel(sent->call);
+	free(sent->path);
+	free(sent);
+}
+
+static void
+on_written(const struct kube_result *result, void *arg)
+{
+	struct sent *sent = arg;
+
+	sent->call = NULL;
+	if (result->status->code != 0)
+		events_lost(sent->events, sent->path);
+	sent_free(sent);
+}
+
+static void
 write_by_client(const struct events_write *write, void *arg)
 {
+	struct events *e = arg;
+	struct sent *sent = xmalloc0(sizeof(*sent));
 	struct kube_request request = {
 		.verb = str_equal(write->method, "POST") ? KUBE_CREATE
 							 : KUBE_PATCH_MERGE,
@@ -91,7 +124,10 @@ write_by_client(const struct events_write *write, void *arg)
 		.timeout_ms = WRITE_TIMEOUT_MS,
 	};
 
-	(void)kube_send(arg, &request, NULL, NULL);
+	sent->events = e;
+	sent->path = xstrdup(write->event_path);
+	TAILQ_INSERT_TAIL(&e->sent, sent, entry);
+	sent->call = kube_send(e->client, &request, on_written, sent);
 }
 
 struct events *
@@ -101,10 +137,12 @@ events_new_for(struct kube_client *client, const char *component)
 		.loop = kube_client_loop(client),
 		.component = component,
 		.write = write_by_client,
-		.arg = client,
 	};
+	struct events *e = events_new(&config);
 
-	return events_new(&config);
+	e->arg = e;
+	e->client = client;
+	return e;
 }
 
 static void
@@ -127,12 +165,29 @@ events_free(struct events *e)
 
 	if (e == NULL)
 		return;
+	while (!TAILQ_EMPTY(&e->sent))
+		sent_free(TAILQ_FIRST(&e->sent));
 	while ((m = TAILQ_FIRST(&e->order)) != NULL)
 		drop(e, m);
 	map_done(&e->map);
 	loop_timer_free(e->timer);
 	free(e->component);
 	free(e);
+}
+
+void
+events_lost(struct events *e, const char *event_path)
+{
+	struct memo *m;
+
+	TAILQ_FOREACH(m, &e->order, entry)
+	{
+		if (m->path == NULL || !str_equal(m->path, event_path))
+			continue;
+		drop(e, m);
+		e->stats.lost++;
+		return;
+	}
 }
 
 const struct events_stats *
@@ -229,10 +284,11 @@ create(struct events *e, struct memo *m, const struct events_ref *ref,
 	char *path =
 		xasprintf("/api/v1/namespaces/%s/events", namespace_of(ref));
 	AUTO(js_unref) json_t *body = event_json(e, ref, name, what);
-	struct events_write write = { "POST", path, body };
+	struct events_write write = { "POST", path, NULL, body };
 
 	free(m->path);
 	m->path = xasprintf("%s/%s", path, name);
+	write.event_path = m->path;
 	m->count = 1;
 	m->written_ms = loop_now_ms();
 	e->stats.written++;
@@ -246,7 +302,7 @@ write_count(struct events *e, struct memo *m)
 	AUTO(js_unref)
 	json_t *body = json_pack("{s:I,s:s}", "count", (json_int_t)m->count,
 				 "lastTimestamp", time_now_text(now));
-	struct events_write write = { "PATCH", m->path, body };
+	struct events_write write = { "PATCH", m->path, m->path, body };
 
 	if (m->message != NULL)
 		(void)json_object_set_new(body, "message",

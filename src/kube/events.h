@@ -46,7 +46,8 @@ struct events_ref {
 struct events_write {
 	const char *method;
 	const char *path;
-	json_t *body; /* borrowed */
+	const char *event_path; /* of the Event itself, for events_lost() */
+	json_t *body;           /* borrowed */
 };
 
 struct events_config {
@@ -69,11 +70,17 @@ void events_emit(struct events *events, const struct events_ref *ref,
 		 const char *type, const char *reason, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
+/* A write of this Event has failed, whether it is there or not: it is
+ * forgotten, and what is emitted next is a new one. Not from within the write.
+ */
+void events_lost(struct events *events, const char *event_path);
+
 struct events_stats {
 	uint64_t emitted; /* calls */
 	uint64_t written; /* requests */
 	uint64_t combined;
 	uint64_t dropped; /* over the budget */
+	uint64_t lost;    /* writes that failed */
 };
 
 const struct events_stats *events_stats(const struct events *events);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/jsat.h"
 #include "base/loop.h"
@@ -104,6 +105,27 @@ test_an_event_says_what_about_whom_and_by_whom(void **state)
 	assert_int_equal(js_int_at(writes[0].body, "count", 0), 1);
 	assert_string_equal(text(0, "firstTimestamp"),
 			    text(0, "lastTimestamp"));
+}
+
+/* Its count would be written to what is not there, until it is forgotten. */
+static void
+test_an_event_whose_write_failed_is_written_anew(void **state)
+{
+	AUTO(free_ptr) char *path = NULL;
+
+	(void)state;
+	events_emit(events, &vmi, "Normal", "R", "same");
+	events_emit(events, &vmi, "Normal", "R", "same");
+	assert_int_equal(write_count, 1);
+	path = xasprintf("%s/%s", writes[0].path, text(0, "metadata.name"));
+	events_lost(events, "/api/v1/namespaces/w/events/another");
+	events_emit(events, &vmi, "Normal", "R", "same");
+	assert_int_equal(write_count, 1);
+	events_lost(events, path);
+	assert_int_equal(events_stats(events)->lost, 1);
+	events_emit(events, &vmi, "Normal", "R", "same");
+	assert_int_equal(write_count, 2);
+	assert_string_equal(writes[1].method, "POST");
 }
 
 static void
@@ -291,6 +313,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_an_event_says_what_about_whom_and_by_whom),
 		TEST(test_an_object_without_namespace_has_its_events_in_default),
+		TEST(test_an_event_whose_write_failed_is_written_anew),
 		TEST(test_the_same_news_is_counted_and_not_written_each_time),
 		TEST(test_the_count_is_written_when_its_time_has_come),
 		TEST(test_many_messages_of_a_kind_become_one_event),
