@@ -80,6 +80,7 @@ labels_of(const json_t *vmi, const char *hostname)
 		LABEL_NODE,
 		LABEL_MIGRATION_TARGET_NODE,
 		LABEL_OUTDATED_IMAGE,
+		LABEL_MIGRATION_UID,
 	};
 	const json_t *own = js_obj_at(vmi, "metadata.labels");
 	json_t *labels = own == NULL ? json_object() : json_deep_copy(own);
@@ -102,6 +103,10 @@ annotations_of(const json_t *vmi, int64_t overhead)
 		"kubectl.kubernetes.io/",
 		ANNOTATION_LATEST_VERSION,
 		ANNOTATION_STORAGE_VERSION,
+		/* Said of a pod, by who knows it. */
+		ANNOTATION_TARGET_READY,
+		ANNOTATION_MIGRATION_NAME,
+		ANNOTATION_EVICTING,
 	};
 	json_t *annotations =
 		json_pack("{s:s}", ANNOTATION_DOMAIN, obj_name(vmi));
