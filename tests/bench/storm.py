@@ -7,6 +7,7 @@ import time
 
 from controllers import Controllers
 from fleet import IMAGE, NAMESPACE, NODE_COUNT, Fleet, Usage, node_of
+from kubeapi import wait_for
 from played import Played
 from played_feed import Feed
 from played_objects import PODS, VMIMS, VMIS, namespaced
@@ -75,8 +76,7 @@ def start_controller(fleet, add):
     begun = time.monotonic()
     controllers = Controllers(fleet.cluster, 1, *UNLIMITED)
     leader = controllers.leader()
-    while not leader.is_ready():
-        time.sleep(0.05)
+    wait_for("the controller to be ready", leader.is_ready, DEADLINE)
     add("ready_s", time.monotonic() - begun)
     wait_quiet(leader)
     add("memory_mib", Usage(leader.pid).memory_mib())
@@ -138,8 +138,11 @@ def storm(fleet, controller, count, add):
 def wait_quiet(controller):
     """Until the controller writes nothing any more but its lease."""
     last = -QUIET_WRITES
+    until = time.monotonic() + DEADLINE
     while (now := count_requests(controller)["controller_writes"]) - last >= \
             QUIET_WRITES:
+        if time.monotonic() > until:
+            raise TimeoutError(f"the controller still writes after {DEADLINE} s")
         last = now
         time.sleep(QUIET_SECONDS)
 
