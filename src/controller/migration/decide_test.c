@@ -369,6 +369,30 @@ test_of_two_that_are_new_the_one_that_has_begun_goes_on(void **state)
 }
 
 static void
+test_one_that_has_arrived_says_which_change_it_waits_for(void **state)
+{
+	static char vcpu[] = COND_HOT_VCPU;
+	static struct cond cond = { .type = vcpu,
+				    .status = COND_TRUE,
+				    .reason = vcpu,
+				    .message = vcpu };
+
+	(void)state;
+	testfacts_in(&t, MIGRATION_RUNNING);
+	t.state.completed = true;
+	t.state.end_us = TESTFACTS_NOW_US;
+	t.vmi.conds = (struct conds){ .list = &cond, .len = 1 };
+	run();
+	assert_int_equal(d.phase, MIGRATION_RUNNING);
+	assert_non_null(strstr(find_cond(COND_WAITING)->message,
+			       "has arrived. It ends when its condition "
+			       "HotVCPUChange "));
+	t.vmi.conds.len = 0;
+	run();
+	assert_int_equal(d.phase, MIGRATION_SUCCEEDED);
+}
+
+static void
 test_quota_is_forgotten_when_the_pod_is_there(void **state)
 {
 	(void)state;
@@ -752,6 +776,8 @@ main(void)
 			test_a_pod_that_is_refused_is_told_and_tried_again),
 		cmocka_unit_test(
 			test_of_two_that_are_new_the_one_that_has_begun_goes_on),
+		cmocka_unit_test(
+			test_one_that_has_arrived_says_which_change_it_waits_for),
 		cmocka_unit_test(test_quota_is_forgotten_when_the_pod_is_there),
 		cmocka_unit_test(test_cancel_before_hand_off_deletes_the_pod),
 		cmocka_unit_test(

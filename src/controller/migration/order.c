@@ -392,6 +392,17 @@ cond_list(const struct facts *f, const struct decision *d)
 	return list;
 }
 
+/* Of one that goes on it is all that KubeVirt's has; the whole is copied at the
+ * end. NULL: it is said already, or nobody knows. */
+static json_t *
+source_of(const struct facts *f, const struct decision *d)
+{
+	if (d->phase < MIGRATION_SCHEDULING || d->phase > MIGRATION_RUNNING ||
+	    f->vmim->source_pod[0] != '\0' || f->source_pod == NULL)
+		return NULL;
+	return json_string(f->source_pod->meta.name);
+}
+
 void
 order_status(const struct facts *facts, const struct decision *decision,
 	     const struct note *note, json_t *progress, struct order *ret_order)
@@ -413,8 +424,14 @@ order_status(const struct facts *facts, const struct decision *decision,
 					  cond_list(facts, decision));
 	if (decision->copy_state && state != NULL)
 		copy = js_parse(state->text, strlen(state->text), &err);
-	else if (progress != NULL)
-		copy = json_pack("{s:O}", "progress", progress);
+	else
+		copy = json_pack("{s:o*, s:O*}", "sourcePod",
+				 source_of(facts, decision), "progress",
+				 progress);
+	if (json_object_size(copy) == 0) {
+		json_decref(copy);
+		copy = NULL;
+	}
 	if (copy != NULL) {
 		hindsight_add(copy);
 		(void)json_object_set_new(status, "migrationState", copy);
@@ -455,6 +472,9 @@ order_drop_finalizer(const struct reading *reading, struct order *ret_order)
 			path);
 		break;
 	}
+	/* It has gone meanwhile: there is nothing to ask for. */
+	if (ret_order->body == NULL)
+		return;
 	set_request(ret_order, KUBE_PATCH_JSON, &api_vmims,
 		    &reading->vmim->meta);
 	ret_order->request.repeatable = true;

@@ -181,6 +181,38 @@ test_a_finalizer_is_taken_away_by_its_place(void **state)
 }
 
 static void
+test_a_finalizer_that_is_gone_is_not_asked_for(void **state)
+{
+	struct reading reading = { .vmim = &t.vmim };
+
+	(void)state;
+	reading.vmim_json = json_pack("{s:{s:[s]}}", "metadata", "finalizers",
+				      "example.com/other");
+	order_drop_finalizer(&reading, &order);
+	assert_null(order.request.resource);
+	json_decref(reading.vmim_json);
+}
+
+static void
+test_one_that_goes_on_says_which_pod_it_leaves(void **state)
+{
+	struct decision going = { .phase = MIGRATION_SCHEDULING };
+	static char told[] = "pod-a";
+
+	(void)state;
+	testfacts_in(&t, MIGRATION_PENDING);
+	going.passed[going.passed_count++] = MIGRATION_SCHEDULING;
+	order_status(&t.f, &going, &note, NULL, &order);
+	assert_string_equal(
+		js_str_at(order.body, "status.migrationState.sourcePod"),
+		"pod-a");
+	order_done(&order);
+	t.vmim.source_pod = told;
+	order_status(&t.f, &going, &note, NULL, &order);
+	assert_null(js_at(order.body, "status.migrationState"));
+}
+
+static void
 test_what_is_deleted_is_named_by_its_uid(void **state)
 {
 	(void)state;
@@ -205,6 +237,8 @@ main(void)
 		CASE(test_progress_is_written_without_claiming_the_end),
 		CASE(test_a_finalizer_is_taken_away_by_its_place),
 		CASE(test_what_is_deleted_is_named_by_its_uid),
+		CASE(test_a_finalizer_that_is_gone_is_not_asked_for),
+		CASE(test_one_that_goes_on_says_which_pod_it_leaves),
 	};
 
 	js_init();

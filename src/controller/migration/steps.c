@@ -58,16 +58,27 @@ source_started(const struct facts *f)
 	return state != NULL && state->start_us != 0;
 }
 
+/* The condition that says what has not come about; NULL. */
+static const char *
+change_to_come(const struct facts *f)
+{
+	const struct conds *conds = &f->vmi->conds;
+
+	if (conds_find(conds, COND_HOT_VCPU) != NULL)
+		return COND_HOT_VCPU;
+	if (conds_is_true(conds, COND_HOT_MEMORY))
+		return COND_HOT_MEMORY;
+	if (conds_is_true(conds, COND_MIGRATION_REQUIRED))
+		return COND_MIGRATION_REQUIRED;
+	return NULL;
+}
+
 /* It also moves machines whose CPUs or memory were changed: these have to say
  * that the change has come about. */
 static bool
 arrived(const struct facts *f)
 {
-	const struct conds *conds = &f->vmi->conds;
-
-	return facts_is_done(f) && conds_find(conds, COND_HOT_VCPU) == NULL &&
-	       !conds_is_true(conds, COND_HOT_MEMORY) &&
-	       !conds_is_true(conds, COND_MIGRATION_REQUIRED);
+	return facts_is_done(f) && change_to_come(f) == NULL;
 }
 
 static const struct step steps[] = {
@@ -357,8 +368,17 @@ static bool
 act_running(const struct facts *f, struct decision *d)
 {
 	const struct migration_state *state = facts_state(f);
+	char text[DECISION_TEXT_SIZE];
 
 	steps_mark_ready(f, d);
+	if (facts_is_done(f) && change_to_come(f) != NULL) {
+		(void)snprintf(text, sizeof(text),
+			       "The machine has arrived. It ends when its "
+			       "condition %s says that the change has come "
+			       "about.",
+			       change_to_come(f));
+		return act_transfer(f, d, WAITING_TRANSFER, text);
+	}
 	/* Usually the target says so at once, and nobody has to be told. */
 	if (state != NULL && state->end_us != 0) {
 		if (f->now_us >= state->end_us + LEFT_QUIET_US) {
