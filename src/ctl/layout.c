@@ -139,3 +139,32 @@ layout_cgroup(const struct layout *layout, unsigned node,
 		       node);
 	return text;
 }
+
+/* Of one name: "ferry-NAME-node2" is also how a cluster "NAME-node2" begins,
+ * but behind the number of a node its name ends. */
+static bool
+is_node_cgroup(const char *name, const char *prefix)
+{
+	size_t digits;
+
+	if (!str_has_prefix(name, prefix))
+		return false;
+	name += strlen(prefix);
+	digits = strspn(name, "0123456789");
+	return digits > 0 && (name[digits] == '\0' || name[digits] == '/' ||
+			      name[digits] == '\n');
+}
+
+bool
+layout_has_cgroup(const struct layout *layout, const char *cgroups)
+{
+	char prefix[LAYOUT_TEXT_SIZE];
+
+	(void)snprintf(prefix, sizeof(prefix), "/ferry-%s-node", layout->name);
+	for (const char *at = strchr(cgroups, '/'); at != NULL;
+	     at = strchr(at + 1, '/')) {
+		if (is_node_cgroup(at, prefix))
+			return true;
+	}
+	return false;
+}

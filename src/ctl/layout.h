@@ -27,6 +27,7 @@
  * that is free (fabric_choose()).
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -87,5 +88,8 @@ const char *layout_pods(const struct layout *layout, unsigned node,
 /* The cgroup of the node's pods, "/ferry-NAME-nodeN". */
 const char *layout_cgroup(const struct layout *layout, unsigned node,
 			  char text[LAYOUT_TEXT_SIZE]);
+/* Whether a process of which /proc/PID/cgroup says this is in a pod of the
+ * cluster, and not of one whose name only begins like it. */
+bool layout_has_cgroup(const struct layout *layout, const char *cgroups);
 
 #endif

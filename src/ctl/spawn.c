@@ -260,7 +260,6 @@ proc_has(pid_t pid, const char *file, const char *text)
 static bool
 in_pod(const struct layout *layout, pid_t pid)
 {
-	AUTO(free_ptr) char *prefix = xasprintf("/ferry-%s-node", layout->name);
 	char path[64];
 	AUTO(free_ptr) char *text = NULL;
 	struct err err;
@@ -268,7 +267,7 @@ in_pod(const struct layout *layout, pid_t pid)
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
 	return path_read_file(path, PROC_FILE_MAX, &text, &len, &err) == 0 &&
-	       strstr(text, prefix) != NULL;
+	       layout_has_cgroup(layout, text);
 }
 
 /* Signals everything of the cluster; how many there were. */
