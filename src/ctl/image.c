@@ -80,6 +80,25 @@ begin(const char *dir, char **ret_path, struct err *err)
 	return 0;
 }
 
+/*
+ * In one step where the file system can: whoever is killed then leaves the old
+ * image or the new one. Where it cannot (EINVAL), in two.
+ */
+static int
+replace(const char *path, const char *final)
+{
+	AUTO(free_ptr) char *old = xasprintf("%s.old", path);
+
+	if (renameat2(AT_FDCWD, path, AT_FDCWD, final, RENAME_EXCHANGE) == 0)
+		return 0;
+	if (errno == EINVAL && rename(final, old) == -1 && errno != ENOENT)
+		return -1;
+	if (rename(path, final) == -1)
+		return -1;
+	remove_tree(old);
+	return 0;
+}
+
 /* Takes its place; path is no more, whatever happens. */
 static int
 finish(const char *dir, const char *name, const char *path, json_t *config,
@@ -88,7 +107,6 @@ finish(const char *dir, const char *name, const char *path, json_t *config,
 	char escaped[IMAGENAME_ESCAPED_MAX];
 	AUTO(free_ptr) char *text = js_text(config);
 	AUTO(free_ptr) char *final = NULL;
-	AUTO(free_ptr) char *old = xasprintf("%s.old", path);
 	AUTO(close_fd) int fd = -1;
 	int result = 0;
 
@@ -101,14 +119,11 @@ finish(const char *dir, const char *name, const char *path, json_t *config,
 		result = -1;
 	} else {
 		final = xasprintf("%s/%s", dir, escaped);
-		if (rename(final, old) == -1 && errno != ENOENT)
-			result = err_errno(err, "cannot replace '%s'", name);
-		else if (rename(path, final) == -1)
+		if (replace(path, final) == -1)
 			result = err_errno(err, "cannot name '%s'", name);
 	}
-	remove_tree(old);
-	if (result == -1)
-		remove_tree(path);
+	/* It, or the one whose place was taken. */
+	remove_tree(path);
 	return result;
 }
 

@@ -7,7 +7,7 @@
  * what is in there.
  *
  * An image appears whole, under its name, or not at all; one of the same name
- * is replaced. The digest is that of what is in it.
+ * is replaced in one step. The digest is that of what is in it.
  *
  * Threading: one thread.
  */
