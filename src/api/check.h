@@ -80,6 +80,14 @@ int vmi_check_update(const json_t *old_object, const json_t *new_object,
 int vmi_check_node_update(const json_t *old_object, const json_t *new_object,
 			  const char *node, struct status *st);
 
+/*
+ * What the agent of a node may change on a Node: labels and annotations of its
+ * own whose keys are KubeVirt's. Taints, other labels and other nodes are not
+ * its to write: by them it could lead machines to itself. node as above.
+ */
+int node_check_update(const json_t *old_object, const json_t *new_object,
+		      const char *node, struct status *st);
+
 struct vm_facts {
 	const json_t *old_object; /* NULL for a new one */
 	const json_t *new_object;

@@ -115,6 +115,17 @@ const struct admit_route admit_routes[] = {
 	  .stat = STAT_PATH_PROBE,
 	  .run = admit_path_probe,
 	  .as = { { "pathprobes-validator.ferry.io", "UPDATE", NULL, NULL } } },
+	{ .path = "/nodes-validate-update",
+	  .group = "",
+	  .resource = "nodes",
+	  .shared = true,
+	  .stat = STAT_NODE,
+	  .run = admit_node,
+	  .as = { { "nodes-validator.ferry.io", "UPDATE", "only-handlers",
+		    "request.userInfo.username.startsWith("
+		    "\"system:serviceaccount:\") && "
+		    "request.userInfo.username.endsWith("
+		    "\":kubevirt-handler\")" } } },
 };
 const size_t admit_route_count = ARRAY_LEN(admit_routes);
 

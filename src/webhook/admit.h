@@ -36,6 +36,10 @@ struct admit_route {
 	const char *group, *resource, *subresource; /* it is asked about */
 	bool mutating;
 	bool writes; /* has effects, but none in a dry run */
+	/* Others write such objects all the time: where the server cannot tell
+	 * by the expression whom it is to ask about, they must not be stopped
+	 * by there being no answer. */
+	bool shared;
 	enum stat_route stat;
 	call_fn *run;
 	struct admit_registration as[ADMIT_REGISTRATIONS_MAX];
@@ -63,5 +67,6 @@ void admit_policy(struct call *call);
 void admit_kubevirt(struct call *call);
 void admit_eviction(struct call *call);
 void admit_path_probe(struct call *call);
+void admit_node(struct call *call);
 
 #endif

@@ -186,13 +186,14 @@ static json_t *
 hook_of(const struct admit_route *route, const struct admit_registration *as,
 	const struct manifests_config *config, const char *bundle)
 {
-	json_t *hook = json_pack("{s:s, s:[s], s:s, s:s, s:i, s:o, s:[o]}",
-				 "name", as->name, "admissionReviewVersions",
-				 "v1", "failurePolicy", "Fail", "sideEffects",
-				 route->writes ? "NoneOnDryRun" : "None",
-				 "timeoutSeconds", TIMEOUT_S, "clientConfig",
-				 client_config(config, route->path, bundle),
-				 "rules", rule_of(route, as->operations));
+	json_t *hook = json_pack(
+		"{s:s, s:[s], s:s, s:s, s:i, s:o, s:[o]}", "name", as->name,
+		"admissionReviewVersions", "v1", "failurePolicy",
+		route->shared && !config->match_conditions ? "Ignore" : "Fail",
+		"sideEffects", route->writes ? "NoneOnDryRun" : "None",
+		"timeoutSeconds", TIMEOUT_S, "clientConfig",
+		client_config(config, route->path, bundle), "rules",
+		rule_of(route, as->operations));
 
 	if (config->match_conditions && as->match != NULL)
 		(void)json_object_set_new(hook, "matchConditions",

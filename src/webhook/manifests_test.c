@@ -109,6 +109,12 @@ test_the_namespace_is_the_one_asked_for(void **state)
 		js_str_at(json_array_get(js_arr_at(binding, "subjects"), 0),
 			  "namespace"),
 		"there");
+	/* Everybody writes to nodes: without conditions nobody may be stopped
+	 * by a server that is away. */
+	assert_string_equal(
+		js_str_at(find_hook(list, "nodes-validator.ferry.io"),
+			  "failurePolicy"),
+		"Ignore");
 	/* One question for each eviction, where nothing sets them apart. */
 	assert_null(find_hook(list,
 			      "hotplug-pod-eviction-interceptor.kubevirt.io"));

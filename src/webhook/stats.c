@@ -24,6 +24,7 @@ static const char *const stat_names[] = {
 	[STAT_KUBEVIRT] = "kubevirt-validate",
 	[STAT_EVICTION] = "pod-eviction-validate",
 	[STAT_PATH_PROBE] = "pathprobes-validate",
+	[STAT_NODE] = "nodes-validate",
 	[STAT_START] = "start",
 	[STAT_STOP] = "stop",
 	[STAT_RESTART] = "restart",
