@@ -3,7 +3,6 @@
 /* The commands `cluster up`, `cluster down`, `cluster status` and `cluster
  * restart`. */
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,6 @@
 #include "ctl/spawn.h"
 
 #define NODES_DEFAULT 2
-#define OPEN_DIRS 16
 
 static int
 go_up(struct setup *setup, struct err *err)
@@ -70,7 +68,10 @@ up(const struct layout *layout, const char *bin_dir, struct err *err)
 	int result = -1;
 
 	(void)printf("cluster %s in %s\n", layout->name, layout->dir);
-	if (open_or_create(&state, layout, err) == 0)
+	/* For what is run to the end as well: who is killed meanwhile leaves
+	 * children that 'down' must find. */
+	if (open_or_create(&state, layout, err) == 0 &&
+	    setenv(SPAWN_ENV, state.layout.dir, 1) == 0)
 		result = go_up(&setup, err);
 	setup_done(&setup);
 	if (result == 0)
@@ -123,15 +124,6 @@ command_cluster_up(int argc, char **argv)
 	return status;
 }
 
-static int
-remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 /* Processes first: what they hold can go only with them. */
 static int
 down(struct state *state, bool keep, struct err *err)
@@ -143,10 +135,7 @@ down(struct state *state, bool keep, struct err *err)
 		return -1;
 	if (keep)
 		return 0;
-	if (nftw(layout->dir, remove_one, OPEN_DIRS,
-		 FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == -1)
-		return err_errno(err, "cannot remove '%s'", layout->dir);
-	return 0;
+	return state_remove(state, err);
 }
 
 static const struct opt *
@@ -186,6 +175,8 @@ command_cluster_down(int argc, char **argv)
 	result = state_open(&state, dir, &err);
 	if (result == 0)
 		result = down(&state, keep, &err);
+	else if (err.kind == ERR_NOT_FOUND && !keep && state_remove_empty(dir))
+		result = 0;
 	state_done(&state);
 	return result == -1 ? command_error(&err, COMMAND_FAILED) : 0;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/state.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +24,7 @@
 #define STATE_VERSION 1
 #define STATE_MAX (4UL * 1024 * 1024)
 #define STATE_NAME "state.json"
+#define OPEN_DIRS 16
 #define STAT_FIELD 22 /* starttime in /proc/PID/stat */
 
 static int
@@ -42,6 +45,20 @@ lock(struct state *state, struct err *err)
 	return 0;
 }
 
+/* Without links and such, so that the same directory has one name: processes
+ * are found by it. */
+static int
+settle_dir(struct layout *layout, struct err *err)
+{
+	char *real = realpath(layout->dir, NULL);
+
+	if (real == NULL)
+		return err_errno(err, "cannot resolve '%s'", layout->dir);
+	free(layout->dir);
+	layout->dir = real;
+	return 0;
+}
+
 int
 state_create(struct state *state, const struct layout *layout, struct err *err)
 {
@@ -55,7 +72,7 @@ state_create(struct state *state, const struct layout *layout, struct err *err)
 		return -1;
 	if (mkdir(layout->dir, 0755) == -1 && errno != EEXIST)
 		return err_errno(err, "cannot make '%s'", layout->dir);
-	if (lock(state, err) == -1)
+	if (settle_dir(&state->layout, err) == -1 || lock(state, err) == -1)
 		return -1;
 	if (access(path, F_OK) == 0)
 		return err_set(err, ERR_EXISTS,
@@ -91,7 +108,8 @@ state_open(struct state *state, const char *dir, struct err *err)
 		return err_set(err, ERR_INVALID,
 			       "'%s' is of another version of ferryctl", path);
 	if (layout_init(&state->layout, dir, js_str_at(json, "name"),
-			(unsigned)js_int_at(json, "nodes", 0), err) == -1)
+			(unsigned)js_int_at(json, "nodes", 0), err) == -1 ||
+	    settle_dir(&state->layout, err) == -1)
 		return -1;
 	state->layout.block =
 		(unsigned)js_int_at(json, "block", state->layout.block);
@@ -105,6 +123,69 @@ state_save(const struct state *state, struct err *err)
 
 	return path_write_file_at(state->lock_fd, STATE_NAME, text,
 				  strlen(text), 0644, err);
+}
+
+/* Of a writer that was killed; see path_write_file_at(). */
+static bool
+is_draft(const char *name)
+{
+	return str_has_prefix(name, "." STATE_NAME ".");
+}
+
+/* Whether there are only drafts, which go. */
+static bool
+drop_drafts(DIR *dir)
+{
+	const struct dirent *entry;
+
+	while ((entry = readdir(dir)) != NULL) {
+		if (!str_equal(entry->d_name, ".") &&
+		    !str_equal(entry->d_name, "..") && !is_draft(entry->d_name))
+			return false;
+	}
+	rewinddir(dir);
+	while ((entry = readdir(dir)) != NULL) {
+		if (is_draft(entry->d_name))
+			(void)unlinkat(dirfd(dir), entry->d_name, 0);
+	}
+	return true;
+}
+
+bool
+state_remove_empty(const char *path)
+{
+	DIR *dir = opendir(path);
+	bool gone;
+
+	if (dir == NULL)
+		return false;
+	gone = flock(dirfd(dir), LOCK_EX | LOCK_NB) == 0 && drop_drafts(dir) &&
+	       rmdir(path) == 0;
+	(void)closedir(dir);
+	return gone;
+}
+
+static int
+remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	if (ftw->level == 0 ||
+	    (ftw->level == 1 && str_equal(path + ftw->base, STATE_NAME)))
+		return 0;
+	return remove(path);
+}
+
+int
+state_remove(struct state *state, struct err *err)
+{
+	const char *dir = state->layout.dir;
+
+	if (nftw(dir, remove_one, OPEN_DIRS,
+		 FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == -1 ||
+	    unlinkat(state->lock_fd, STATE_NAME, 0) == -1 || rmdir(dir) == -1)
+		return err_errno(err, "cannot remove '%s'", dir);
+	return 0;
 }
 
 void

@@ -38,6 +38,12 @@ int state_create(struct state *state, const struct layout *layout,
 /* ERR_NOT_FOUND when there is none in dir. */
 int state_open(struct state *state, const char *dir, struct err *err);
 int state_save(const struct state *state, struct err *err);
+/* Removes the directory with all that is in it, the state last: who is killed
+ * meanwhile can begin again. */
+int state_remove(struct state *state, struct err *err);
+/* Removes a directory that has no state and nothing else either, as those
+ * leave it who are killed first thing or last thing; whether it did. */
+bool state_remove_empty(const char *path);
 /* Closes; what is on disk stays. */
 void state_done(struct state *state);
 
