@@ -162,9 +162,11 @@ start_kubelet(struct setup *setup, unsigned node, struct err *err)
 		json_array_append_new(argv, json_string(paths[i].option));
 		json_array_append_new(argv, json_string(path));
 	}
-	more = json_pack("[s, s, s, s, s, s, s]", "--image-dir", images,
-			 "--shared-volume-dir", shared, "--cgroup-root",
-			 layout_cgroup(l, node, text), "--node-ip");
+	/* What is in there is the cluster: its keys, all nodes' volumes. */
+	more = json_pack("[s, s, s, s, s, s, s, s, s]", "--hide", l->dir,
+			 "--image-dir", images, "--shared-volume-dir", shared,
+			 "--cgroup-root", layout_cgroup(l, node, text),
+			 "--node-ip");
 	json_array_extend(argv, more);
 	json_array_append_new(
 		argv, json_string(layout_address(l, NET_NODES, node, text)));

@@ -340,6 +340,10 @@ static const struct opt table[] = {
 	  "how old volumes of ConfigMaps, Secrets and tokens may be "
 	  "(default 1m)",
 	  OPT_MS, &s.refresh_ms, 1, 0 },
+	{ "hide", "PATH",
+	  "not to be seen by containers whose image is the host, besides what "
+	  "never is",
+	  OPT_LIST, &s.hidden, 0, 0 },
 	{ "kvm", NULL, "a vCPU was seen to run: offer /dev/kvm to pods",
 	  OPT_FLAG, &s.kvm, 0, 0 },
 	{ "log-level", "LEVEL", "debug, info, warning or error", OPT_STR,

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "kube/obj.h"
 #include "kubelet/env.h"
+#include "kubelet/hide.h"
 #include "kubelet/image.h"
 #include "kubelet/settings.h"
 
@@ -172,7 +173,7 @@ make_namespaces(const struct oci_request *r)
 
 /* What not even root in a container has any business with. */
 static void
-hide_paths(const struct oci_request *r, json_t *system)
+hide_paths(json_t *system)
 {
 	static const char *const masked[] = { "/proc/acpi",
 					      "/proc/asound",
@@ -188,10 +189,6 @@ hide_paths(const struct oci_request *r, json_t *system)
 	static const char *const fixed[] = { "/proc/bus", "/proc/fs",
 					     "/proc/irq", "/proc/sys",
 					     "/proc/sysrq-trigger" };
-	const struct settings *s = r->settings;
-	/* Other pods' secrets, and the node's own. */
-	const char *const own[] = { s->root_dir, s->kube.kubeconfig,
-				    s->tls_key };
 	json_t *hidden = json_array();
 	json_t *readonly = json_array();
 
@@ -199,11 +196,6 @@ hide_paths(const struct oci_request *r, json_t *system)
 		(void)json_array_append_new(hidden, json_string(masked[i]));
 	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
 		(void)json_array_append_new(readonly, json_string(fixed[i]));
-	for (size_t i = 0; r->image->host && i < ARRAY_LEN(own); i++) {
-		if (own[i] != NULL)
-			(void)json_array_append_new(hidden,
-						    json_string(own[i]));
-	}
 	(void)json_object_set_new(system, "maskedPaths", hidden);
 	(void)json_object_set_new(system, "readonlyPaths", readonly);
 }
@@ -222,7 +214,7 @@ make_linux(const struct oci_request *r, const json_t *limits)
 			system, "resources",
 			oci_resources(limits, devices, privileged));
 	if (!privileged) {
-		hide_paths(r, system);
+		hide_paths(system);
 		(void)json_object_set_new(system, "seccomp", oci_seccomp());
 	}
 	return system;
@@ -232,18 +224,25 @@ static json_t *
 make_monitor(const struct oci_request *r, const json_t *limits, json_t *parts)
 {
 	json_t *own = json_deep_copy(limits);
+	json_t *monitor;
+	bool privileged = oci_is_privileged(r->container);
 	AUTO(js_unref) json_t *devices = oci_devices(r);
 
-	if (!oci_is_privileged(r->container))
+	if (!privileged)
 		(void)json_object_set_new(own, "devices",
 					  oci_device_lines(devices));
-	return json_pack("{s:s, s:s, s:o, s:s, s:i, s:O, s:s, s:o, s:I}", "id",
-			 r->id, "crun", r->settings->crun, "crunRoot",
-			 json_sprintf("%s/crun", r->settings->run_dir), "lower",
-			 r->image->root, "upperMemory",
-			 r->image->host ? HOST_LAYER_BYTES : 0, "parts", parts,
-			 "cgroup", r->cgroup, "limits", own, "logMaxBytes",
-			 (json_int_t)r->settings->log_max_bytes);
+	monitor =
+		json_pack("{s:s, s:s, s:o, s:s, s:i, s:O, s:s, s:o, s:I}", "id",
+			  r->id, "crun", r->settings->crun, "crunRoot",
+			  json_sprintf("%s/crun", r->settings->run_dir),
+			  "lower", r->image->root, "upperMemory",
+			  r->image->host ? HOST_LAYER_BYTES : 0, "parts", parts,
+			  "cgroup", r->cgroup, "limits", own, "logMaxBytes",
+			  (json_int_t)r->settings->log_max_bytes);
+	if (r->image->host && !privileged)
+		(void)json_object_set_new(monitor, "hidden",
+					  hide_list(r->settings));
+	return monitor;
 }
 
 int

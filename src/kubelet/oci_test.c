@@ -236,11 +236,20 @@ test_the_host_as_an_image_hides_what_is_not_for_pods(void **state)
 
 	(void)state;
 	assert_true(js_bool_at(m.config, "root.readonly", false));
-	assert_true(has(js_arr_at(m.config, "linux.maskedPaths"),
-			"/var/lib/kubelet"));
+	assert_true(has(js_arr_at(m.monitor, "hidden"), "/var/lib/kubelet"));
+	assert_true(has(js_arr_at(m.monitor, "hidden"), "/root"));
 	assert_string_equal(js_str_at(mount_at(&m, "/run"), "type"), "tmpfs");
 	assert_string_equal(js_str_at(mount_at(&m, "/t"), "source"), "/b");
 	assert_true(js_int_at(m.monitor, "upperMemory", 0) > 0);
+	done(&m);
+	/* Nothing of the host is in an image of files; and who is privileged
+	 * has the host anyway. */
+	m = make(POD, "{'command':['x']}", "{}");
+	assert_null(js_at(m.monitor, "hidden"));
+	done(&m);
+	m = make(POD, "{'command':['x'],'securityContext':{'privileged':true}}",
+		 "{'kind':'host'}");
+	assert_null(js_at(m.monitor, "hidden"));
 	done(&m);
 }
 

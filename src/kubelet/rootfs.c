@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "kubelet/dirs.h"
+#include "kubelet/hide.h"
 #include "kubelet/runspace.h"
 
 static int
@@ -40,7 +41,8 @@ mount_overlay(const char *dir, const json_t *config, struct err *err)
 					 MS_NOSUID | MS_NODEV, size, err) == -1)
 		return -1;
 	if (dirs_make(upper, 0755, err) == -1 ||
-	    dirs_make(work, 0755, err) == -1)
+	    dirs_make(work, 0755, err) == -1 ||
+	    hide_cover(upper, js_arr_at(config, "hidden"), err) == -1)
 		return -1;
 	return runspace_mount("rootfs", target, "overlay", 0, data, err);
 }

@@ -20,7 +20,7 @@ struct err;
 
 /*
  * config is what oci.c wrote, see monitor.h: "lower", "upperMemory" (bytes;
- * 0: on disk), "parts" [{"base","sub","at","file"}].
+ * 0: on disk), "parts" [{"base","sub","at","file"}], "hidden" (see hide.h).
  */
 int rootfs_mount(const char *dir, const json_t *config, struct err *err);
 

@@ -46,6 +46,7 @@ struct settings {
 	uint64_t backoff_ms;     /* the second restart waits so long */
 	uint64_t backoff_max_ms; /* and no restart longer */
 	uint64_t refresh_ms;     /* how old volumes of objects may be */
+	struct opts_list hidden; /* from containers that see the host */
 	bool kvm;                /* a vCPU was seen to run on it */
 	const char *log_level;
 	const char *log_format;
