@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -25,8 +26,21 @@
 #include "base/mem.h"
 #include "base/path.h"
 
-#define PAGE 4096U
-#define HLT 0xf4
+/* Memory of the guest: tables of pages at these addresses, then its code. */
+#define GUEST_BYTES (2UL * 1024 * 1024)
+#define PML4_AT 0x1000U
+#define PDPT_AT 0x2000U
+#define PD_AT 0x3000U
+#define CODE_AT 0x4000U
+#define ENTRY_PRESENT 0x3U /* and writable */
+#define ENTRY_LARGE 0x80U
+/* Registers of a CPU in 64-bit mode. */
+#define CR0_64 0x80050033U
+#define CR4_64 0x20U
+#define EFER_64 0x500U
+#define CODE_SEGMENT 11
+#define DATA_SEGMENT 3
+#define CPU_SECONDS 1 /* for a loop that takes hundredths of one */
 #define WAIT_US 2000U
 #define HOST_FACTS_MAX (1024UL * 1024)
 
@@ -159,37 +173,85 @@ probe_enter(bool kvm, struct err *err)
 	return make_dev(work, kvm, err);
 }
 
+/*
+ * Forty million instructions, then one that ends the run. There are KVMs that
+ * execute an instruction and nevertheless cannot run a guest: those that look
+ * at each one in the kernel take a microsecond for it.
+ */
+static const uint8_t guest_code[] = {
+	0xb9, 0x00, 0x2d, 0x31, 0x01, /* mov $20000000, %ecx */
+	0xff, 0xc9,                   /* dec %ecx */
+	0x75, 0xfc,                   /* jnz to dec */
+	0xf4,                         /* hlt */
+};
+
 static int
 make_memory(int vm, struct err *err)
 {
-	struct kvm_userspace_memory_region region = { .memory_size = PAGE };
-	uint8_t *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct kvm_userspace_memory_region region = { .memory_size =
+							      GUEST_BYTES };
+	uint8_t *memory = mmap(NULL, GUEST_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const uint64_t tables[][2] = {
+		{ PML4_AT, PDPT_AT | ENTRY_PRESENT },
+		{ PDPT_AT, PD_AT | ENTRY_PRESENT },
+		{ PD_AT, ENTRY_LARGE | ENTRY_PRESENT },
+	};
 
-	if (page == MAP_FAILED)
+	if (memory == MAP_FAILED)
 		return err_errno(err, "mmap");
-	page[0] = HLT;
-	region.userspace_addr = (uintptr_t)page;
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+		memcpy(memory + tables[i][0], &tables[i][1],
+		       sizeof(tables[i][1]));
+	memcpy(memory + CODE_AT, guest_code, sizeof(guest_code));
+	region.userspace_addr = (uintptr_t)memory;
 	if (ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region) == -1)
 		return err_errno(err, "KVM_SET_USER_MEMORY_REGION");
 	return 0;
 }
 
-/* In real mode, at address 0: an instruction that ends the run. */
+/* In 64-bit mode, as guests are nearly all of their time. */
 static int
 set_registers(int vcpu, struct err *err)
 {
-	struct kvm_regs regs = { .rflags = 2 };
+	static const struct kvm_segment code = {
+		.limit = UINT32_MAX,
+		.selector = 8,
+		.present = 1,
+		.type = CODE_SEGMENT,
+		.s = 1,
+		.l = 1,
+		.g = 1,
+	};
+	struct kvm_segment data = code;
+	struct kvm_regs regs = { .rip = CODE_AT, .rflags = 2 };
 	struct kvm_sregs sregs;
 
+	data.selector = 16;
+	data.type = DATA_SEGMENT;
+	data.l = 0;
+	data.db = 1;
 	if (ioctl(vcpu, KVM_GET_SREGS, &sregs) == -1)
 		return err_errno(err, "KVM_GET_SREGS");
-	sregs.cs.base = 0;
-	sregs.cs.selector = 0;
+	sregs.cr0 = CR0_64;
+	sregs.cr3 = PML4_AT;
+	sregs.cr4 = CR4_64;
+	sregs.efer = EFER_64;
+	sregs.cs = code;
+	sregs.ds = sregs.es = sregs.fs = sregs.gs = sregs.ss = data;
 	if (ioctl(vcpu, KVM_SET_SREGS, &sregs) == -1 ||
 	    ioctl(vcpu, KVM_SET_REGS, &regs) == -1)
 		return err_errno(err, "KVM_SET_REGS");
 	return 0;
+}
+
+/* So that it may be late on a busy computer, but not slow. */
+static void
+limit_cpu(void)
+{
+	const struct rlimit limit = { CPU_SECONDS, CPU_SECONDS };
+
+	(void)setrlimit(RLIMIT_CPU, &limit);
 }
 
 static bool
@@ -217,8 +279,10 @@ probe_kvm(uint64_t timeout_ms)
 	pid_t pid = fork();
 	int status;
 
-	if (pid == 0)
+	if (pid == 0) {
+		limit_cpu();
 		_exit(vcpu_runs() ? 0 : 1);
+	}
 	while (pid > 0 && loop_now_ms() < deadline_ms) {
 		if (waitpid(pid, &status, WNOHANG) == pid)
 			return WIFEXITED(status) && WEXITSTATUS(status) == 0;

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a node finds out about itself, beside others that use libvirt."""
 
+import json
 import os
 import signal
 import subprocess
+import threading
 
 import pytest
 
+from embedded import guest_files
 from lab_space import wait_until
 from launchers import LAUNCHER, PATIENCE
 
@@ -60,6 +63,34 @@ def test_a_node_is_looked_at(tmp_path, around):
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "host.json").exists()
+
+
+def boots(accelerator):
+    """Whether the tests' guest comes up on it."""
+    files = guest_files()
+    with subprocess.Popen(
+            ["qemu-system-x86_64", "-accel", accelerator, "-m", "256",
+             "-nographic", "-nic", "none", "-no-reboot", "-kernel",
+             f"{files}/vmlinuz", "-initrd", f"{files}/initrd", "-append",
+             "console=ttyS0"], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        timer = threading.Timer(PATIENCE, process.kill)
+        timer.start()
+        seen = any(b"Linux version" in line for line in process.stdout)
+        timer.cancel()
+        process.kill()
+    return seen
+
+
+def test_kvm_is_only_said_to_work_where_guests_run_on_it(tmp_path):
+    """That there is the device, and that it runs an instruction, is not enough:
+    there are some on which no guest gets beyond its loader."""
+    subprocess.run([*command(tmp_path), "--try-kvm"], timeout=PATIENCE,
+                   stderr=subprocess.DEVNULL, check=True)
+    host = json.loads((tmp_path / "host.json").read_text(encoding="utf-8"))
+    if not os.path.exists("/dev/kvm"):
+        assert not host["kvm"]
+    assert boots("kvm" if host["kvm"] else "tcg")
 
 
 def test_nodes_can_be_looked_at_at_the_same_time(tmp_path):
