@@ -60,11 +60,18 @@ open_or_create(struct state *state, const struct layout *layout,
 	return state_create(state, layout, err);
 }
 
+struct wishes {
+	const char *bin_dir;
+	enum setup_kvm kvm;
+};
+
 static int
-up(const struct layout *layout, const char *bin_dir, struct err *err)
+up(const struct layout *layout, const struct wishes *wishes, struct err *err)
 {
 	struct state state = STATE_NONE;
-	struct setup setup = { .state = &state, .bin_dir = bin_dir };
+	struct setup setup = { .state = &state,
+			       .bin_dir = wishes->bin_dir,
+			       .kvm = wishes->kvm };
 	int result = -1;
 
 	(void)printf("cluster %s in %s\n", layout->name, layout->dir);
@@ -75,6 +82,10 @@ up(const struct layout *layout, const char *bin_dir, struct err *err)
 		result = go_up(&setup, err);
 	setup_done(&setup);
 	if (result == 0)
+		(void)printf("\nmachines run %s\n",
+			     setup.uses_kvm ? "on KVM"
+					    : "emulated, without KVM");
+	if (result == 0)
 		(void)printf("\n  export KUBECONFIG=%s/cluster/"
 			     "admin.kubeconfig\n  kubectl get nodes\n",
 			     layout->dir);
@@ -82,11 +93,31 @@ up(const struct layout *layout, const char *bin_dir, struct err *err)
 	return result;
 }
 
+static int
+parse_kvm(const char *text, enum setup_kvm *ret, struct err *err)
+{
+	static const char *const names[] = {
+		[SETUP_KVM_AUTO] = "auto",
+		[SETUP_KVM_YES] = "yes",
+		[SETUP_KVM_NO] = "no",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (str_equal(names[i], text)) {
+			*ret = (enum setup_kvm)i;
+			return 0;
+		}
+	}
+	return err_set(err, ERR_INVALID, "--kvm: '%s' is none of auto, yes, no",
+		       text);
+}
+
 int
 command_cluster_up(int argc, char **argv)
 {
 	const char *dir = CTL_DIR_DEFAULT, *name = CTL_NAME_DEFAULT;
-	const char *bin_dir = NULL;
+	const char *kvm = "auto";
+	struct wishes wishes = { 0 };
 	uint64_t nodes = NODES_DEFAULT;
 	const struct opt table[] = {
 		{ "nodes", "N", "how many nodes (default 2)", OPT_U64, &nodes,
@@ -100,7 +131,11 @@ command_cluster_up(int argc, char **argv)
 		  OPT_STR, &name, 0, 0 },
 		{ "bin-dir", "DIR",
 		  "where Ferry's programs are (default: beside this one)",
-		  OPT_STR, &bin_dir, 0, 0 },
+		  OPT_STR, &wishes.bin_dir, 0, 0 },
+		{ "kvm", "auto|yes|no",
+		  "whether machines run on KVM: if a vCPU was seen to run on "
+		  "it, or fail, or never (default auto)",
+		  OPT_STR, &kvm, 0, 0 },
 	};
 	const struct opts opts = {
 		.program = "ferryctl cluster up",
@@ -115,9 +150,10 @@ command_cluster_up(int argc, char **argv)
 
 	if (!command_parse(&opts, argc, argv, &first, &status))
 		return status;
-	if (layout_init(&layout, dir, name, (unsigned)nodes, &err) == -1)
+	if (parse_kvm(kvm, &wishes.kvm, &err) == -1 ||
+	    layout_init(&layout, dir, name, (unsigned)nodes, &err) == -1)
 		return command_error(&err, COMMAND_USAGE);
-	status = up(&layout, bin_dir, &err) == -1
+	status = up(&layout, &wishes, &err) == -1
 			 ? command_error(&err, COMMAND_FAILED)
 			 : 0;
 	layout_done(&layout);

@@ -22,6 +22,7 @@
 #include "ctl/fabric.h"
 #include "ctl/netlock.h"
 #include "ctl/spawn.h"
+#include "meta/yaml.h"
 
 #define KUBECONFIG_ARGS_MAX 16
 #define POLL_NS (100L * 1000 * 1000)
@@ -278,13 +279,45 @@ make_credentials(struct setup *setup, struct err *err)
 	return 0;
 }
 
+/* The file says how machines run without KVM. */
+static void
+set_kvm(json_t *object)
+{
+	json_t *developer =
+		js_obj_at(object, "spec.configuration.developerConfiguration");
+
+	(void)json_object_set_new(developer, "useEmulation", json_false());
+}
+
+static int
+apply_file(struct setup *setup, const struct embed_file *file, struct err *err)
+{
+	AUTO(yaml_docs_unref)
+	struct yaml_docs *docs = yaml_docs_new(file->data, file->len);
+	int more;
+
+	for (;;) {
+		AUTO(js_unref) json_t *object = NULL;
+
+		more = yaml_docs_next(docs, &object, err);
+		if (more != 1)
+			return more;
+		if (json_is_null(object))
+			continue;
+		if (setup->uses_kvm &&
+		    str_equal(js_str_at(object, "kind"), "KubeVirt"))
+			set_kvm(object);
+		if (kubesync_apply(setup->kube, object, err) == -1)
+			return -1;
+	}
+}
+
 static int
 apply_objects(struct setup *setup, struct err *err)
 {
 	for (const struct embed_file *file = ctl_files; file->name != NULL;
 	     file++) {
-		if (kubesync_apply_yaml(setup->kube, file->data, file->len,
-					err) == -1)
+		if (apply_file(setup, file, err) == -1)
 			return err_prefix(err, "%s", file->name);
 	}
 	return 0;
@@ -400,9 +433,10 @@ const struct setup_step setup_steps[] = {
 	{ "credentials", make_credentials },
 	/* Before objects, which are admitted by it where it was once. */
 	{ "admission and subresources", start_api },
+	/* Before objects, which say how machines run. */
+	{ "what machines this computer can run", setup_probe },
 	{ "objects", apply_objects },
 	{ "controllers", start_controller },
-	{ "what machines this computer can run", setup_probe },
 	{ "images", setup_images },
 	{ "kubelets", setup_kubelets },
 	{ "handlers and proxies", setup_handlers },

@@ -16,9 +16,18 @@
 
 #define SETUP_WAIT_MS 120000U /* for one thing to become ready */
 
+/* Whether machines run on KVM. */
+enum setup_kvm {
+	SETUP_KVM_AUTO, /* where a vCPU was seen to run on it */
+	SETUP_KVM_YES,  /* the cluster does not come up without */
+	SETUP_KVM_NO,   /* it is not even tried */
+};
+
 struct setup {
 	struct state *state;
 	const char *bin_dir; /* NULL: beside ferryctl */
+	enum setup_kvm kvm;
+	bool uses_kvm; /* what came of it; after setup_probe() */
 	char *tools[TOOL_COUNT];
 	struct kubesync *kube;
 };
@@ -35,6 +44,14 @@ void setup_done(struct setup *setup);
 
 /* setup_nodes.c: the steps that are about nodes. */
 int setup_images(struct setup *setup, struct err *err);
+/*
+ * Whether machines are to run on KVM, if a vCPU runs on it and there is what
+ * their networks ask for then: without it they would wait for ever. Fails where
+ * it is wished for in any case and cannot be.
+ */
+int setup_choose_kvm(enum setup_kvm wish, bool runs, bool vhost_net,
+		     bool *ret_uses, struct err *err);
+/* What was found out the first time holds for as long as the cluster. */
 int setup_probe(struct setup *setup, struct err *err);
 int setup_kubelets(struct setup *setup, struct err *err);
 int setup_handlers(struct setup *setup, struct err *err);

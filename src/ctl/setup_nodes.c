@@ -22,7 +22,40 @@
 #define CERT_DAYS 3650
 #define TOKEN_SECONDS (10L * 365 * 24 * 3600)
 #define PEM_MAX (64UL * 1024)
+#define HOST_FACTS_MAX (1024UL * 1024)
 #define PROXY_USER "nobody"
+
+int
+setup_choose_kvm(enum setup_kvm wish, bool runs, bool vhost_net, bool *ret_uses,
+		 struct err *err)
+{
+	bool uses = wish != SETUP_KVM_NO && runs && vhost_net;
+
+	if (wish == SETUP_KVM_YES && !uses)
+		return err_set(err, ERR_UNAVAILABLE,
+			       runs ? "--kvm yes: there is no /dev/vhost-net"
+				    : "--kvm yes: no vCPU was seen to run on "
+				      "/dev/kvm");
+	*ret_uses = uses;
+	return 0;
+}
+
+static int
+choose_kvm(struct setup *setup, const char *host_json, struct err *err)
+{
+	AUTO(free_ptr) char *text = NULL;
+	AUTO(js_unref) json_t *facts = NULL;
+	size_t len;
+
+	if (path_read_file(host_json, HOST_FACTS_MAX, &text, &len, err) == -1)
+		return -1;
+	facts = js_parse(text, len, err);
+	if (facts == NULL)
+		return err_prefix(err, "'%s'", host_json);
+	return setup_choose_kvm(setup->kvm, js_bool_at(facts, "kvm", false),
+				access("/dev/vhost-net", F_OK) == 0,
+				&setup->uses_kvm, err);
+}
 
 int
 setup_probe(struct setup *setup, struct err *err)
@@ -30,12 +63,18 @@ setup_probe(struct setup *setup, struct err *err)
 	AUTO(free_ptr) char *dir = layout_path(&setup->state->layout, "host");
 	AUTO(free_ptr)
 	char *mark = layout_path(&setup->state->layout, "host/host.json");
-	const char *const argv[] = { setup->tools[TOOL_LAUNCHER], "probe",
-				     "--output", dir, NULL };
+	const char *const argv[] = {
+		setup->tools[TOOL_LAUNCHER],
+		"probe",
+		"--output",
+		dir,
+		setup->kvm == SETUP_KVM_NO ? NULL : "--try-kvm",
+		NULL,
+	};
 
-	if (access(mark, F_OK) == 0)
-		return 0;
-	return tool_run(argv, NULL, err);
+	if (access(mark, F_OK) == -1 && tool_run(argv, NULL, err) == -1)
+		return -1;
+	return choose_kvm(setup, mark, err);
 }
 
 /*
@@ -170,6 +209,8 @@ start_kubelet(struct setup *setup, unsigned node, struct err *err)
 	json_array_extend(argv, more);
 	json_array_append_new(
 		argv, json_string(layout_address(l, NET_NODES, node, text)));
+	if (setup->uses_kvm)
+		json_array_append_new(argv, json_string("--kvm"));
 	return setup_start(setup, TOOL_KUBELET, node, argv, err);
 }
 

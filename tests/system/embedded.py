@@ -563,7 +563,7 @@ class Embedded(Cluster):
     def complete(self):
         """Starts whatever does not run."""
         self.ferryctl("cluster", "up", "--nodes", str(self.nodes), "--name",
-                      self.name, timeout=UP_DEADLINE)
+                      self.name, "--kvm", "no", timeout=UP_DEADLINE)
 
     def kill_node(self, node):
         """All that runs on a node ends at once."""

@@ -21,8 +21,8 @@ from remains import remains, uplink, users_of
 
 # As `up` prints them.
 STEPS = ("programs", "directories", "networks", "API server", "credentials",
-         "admission and subresources", "objects", "controllers",
-         "what machines this computer can run", "images", "kubelets",
+         "admission and subresources", "what machines this computer can run",
+         "objects", "controllers", "images", "kubelets",
          "handlers and proxies", "nodes")
 SLOW_FILES = 30000  # so many take a while to be removed
 
