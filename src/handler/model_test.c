@@ -814,7 +814,7 @@ test_whatever_happens_the_machine_is_kept_and_its_migration_ends(void **state)
 	}
 	json_decref(live);
 	live = NULL;
-	print_message("%u arrived, %u failed, %u canceled, %u in post-copy, "
+	print_message("# %u arrived, %u failed, %u canceled, %u in post-copy, "
 		      "%u unconfirmed, %u conflicts, %u times without a "
 		      "proxy, %u ended, %u of them killed\n",
 		      arrived, failed, canceled, post_copies, unconfirmed,
