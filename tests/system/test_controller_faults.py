@@ -183,6 +183,25 @@ def test_writes_that_are_never_answered(controllers, played, faults,
         journey.check_success(1, EVENTS_OF_TROUBLE)
 
 
+def test_pods_that_the_server_fails_to_make_are_told_of(controllers, played,
+                                                        faults, namespace):
+    (machine,) = start(played, namespace, ["five"])
+    faults.plan("500", lambda seen: is_create("pods")(seen)
+                and about(machine)(seen), MANY)
+    journey = migrate(controllers, played, machine, 1)
+    path = namespaced(VMIMS, namespace, "vm-five-1")
+
+    def waits():
+        found = status(played.api.get(path))
+        return found.get("phase") == "Pending" and any(
+            c["reason"] == "TargetPodRefused"
+            and "a fault that a test asked for" in c["message"]
+            for c in found.get("conditions", []))
+    wait_for("it to be told", waits)
+    faults.heal()
+    assert journey.end() == "Succeeded"
+
+
 def test_of_two_that_begin_at_the_same_moment_one_goes_on(
         controllers, played, faults, namespace):
     """The second is made, and has read what there is, when the first is about

@@ -2,6 +2,7 @@
 #include "controller/migration/answers.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/kinds.h"
@@ -9,6 +10,7 @@
 #include "base/array.h"
 #include "base/jsat.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "controller/migration/runstate.h"
 #include "kube/obj.h"
@@ -20,6 +22,7 @@
 /* A server that is away for a moment is not worth an event. */
 #define TRANSIENT_FAILURES 3
 #define SECURITY_TEXT "violates PodSecurity"
+#define NAME_TAKEN "another pod has the name of the target"
 
 static void
 emit(const struct run *run, const struct decision_event *event)
@@ -73,14 +76,20 @@ answers_say_failed(struct run *run, const struct action *action,
 	emit(run, &event);
 }
 
+static bool
+has_lasted(const struct run *run)
+{
+	return queue_failures(worker_queue(run->all->worker), run->key) >=
+	       TRANSIENT_FAILURES;
+}
+
 /* It may be over at once, and has not lasted long. */
 static bool
 is_transient(const struct run *run, const struct kube_result *result)
 {
 	return (result->code == 0 || result->code == 409 ||
 		result->code == 429 || result->code >= 500) &&
-	       queue_failures(worker_queue(run->all->worker), run->key) <
-		       TRANSIENT_FAILURES;
+	       !has_lasted(run);
 }
 
 /* For what the server said: of what may be over at once only when it is not. */
@@ -111,15 +120,25 @@ pod_is_there(struct run *run, const struct action *action, const json_t *pod)
 	return VERDICT_TURN;
 }
 
+/* Told, and tried again later; others may use the slot meanwhile. */
+static enum verdict
+refuse_pod(struct run *run, const char *text)
+{
+	migrations_release(run->all, run->uid);
+	note_refuse(run->note, text, world_now_us(run->all->world));
+	return VERDICT_TURN;
+}
+
 static enum verdict
 pod_failed(struct run *run, const struct action *action,
 	   const struct kube_result *result)
 {
 	const char *text = result->status->message;
-	int64_t now_us = world_now_us(run->all->world);
 
 	if (result->unknown || kube_is_already_exists(result)) {
 		run->note->create_sent = true;
+		free(run->said);
+		run->said = xstrdup(text);
 		return VERDICT_LOOK;
 	}
 	say_refused(run, action, result);
@@ -127,10 +146,10 @@ pod_failed(struct run *run, const struct action *action,
 	migrations_release(run->all, run->uid);
 	if (is_transient(run, result))
 		return VERDICT_PAUSE;
-	if (result->code == 403 && strstr(text, QUOTA_TEXT) != NULL)
-		note_set_quota(run->note, text, now_us + QUOTA_RETRY_US);
-	else
-		note_refuse(run->note, text, now_us);
+	if (result->code != 403 || strstr(text, QUOTA_TEXT) == NULL)
+		return refuse_pod(run, text);
+	note_set_quota(run->note, text,
+		       world_now_us(run->all->world) + QUOTA_RETRY_US);
 	return VERDICT_TURN;
 }
 
@@ -154,13 +173,15 @@ answers_look(struct run *run, const struct action *action,
 	 * reading finds out. */
 	if (result->status->code != 0) {
 		run->note->create_sent = !kube_is_not_found(result);
-		return VERDICT_PAUSE;
+		if (run->note->create_sent || !has_lasted(run))
+			return VERDICT_PAUSE;
+		answers_say_failed(run, action, run->said);
+		return refuse_pod(run, run->said);
 	}
 	if (uid == NULL || strcmp(uid, run->uid) != 0) {
 		run->note->create_sent = false;
-		answers_say_failed(run, action,
-				   "another pod has the name of the target");
-		return VERDICT_PAUSE;
+		answers_say_failed(run, action, NAME_TAKEN);
+		return refuse_pod(run, NAME_TAKEN);
 	}
 	return pod_is_there(run, action, result->answer);
 }

@@ -70,6 +70,7 @@ run_free(struct run *run)
 	free(run->vmi_name);
 	free(run->vmi_uid);
 	free(run->waited_for);
+	free(run->said);
 	free(run);
 }
 
@@ -627,7 +628,9 @@ send_next(struct run *run)
 	return true;
 }
 
-static void
+/* True when there is to be another turn at once; if not, the run may be gone.
+ */
+static bool
 carry_out(struct run *run, const struct facts *f)
 {
 	const struct decision *d = &run->decision;
@@ -645,29 +648,30 @@ carry_out(struct run *run, const struct facts *f)
 		migrations_release(run->all, run->uid);
 		/* What is known of it is written now. */
 		if (run->note->refused_text != NULL)
-			turn(run);
-		else
-			finish(run, true);
+			return true;
+		finish(run, true);
 	} else if (has_orders(run)) {
 		(void)send_next(run);
 	} else {
 		rest(run, f);
 	}
+	return false;
 }
 
-static void
-turn(struct run *run)
+static bool
+take_turn(struct run *run)
 {
 	struct sight sight;
 	struct facts facts;
 	struct log_field ref[RUNSTATE_REF];
+	bool again = false;
 
 	drop_orders(run);
 	if (!see(run, &sight, &facts)) {
 		sight_done(&sight);
 		run->gone = true;
 		finish(run, false);
-		return;
+		return false;
 	}
 	remember(run, &facts);
 	decide(&facts, &run->decision);
@@ -677,11 +681,19 @@ turn(struct run *run)
 			  "does not settle (%s), pausing", run->decision.rule);
 		sight_done(&sight);
 		finish(run, true);
-		return;
+		return false;
 	}
 	if (!reads_first(run, &facts))
-		carry_out(run, &facts);
+		again = carry_out(run, &facts);
 	sight_done(&sight);
+	return again;
+}
+
+static void
+turn(struct run *run)
+{
+	while (take_turn(run))
+		continue;
 }
 
 void

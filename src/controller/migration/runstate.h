@@ -52,6 +52,7 @@ struct run {
 	size_t step_count, at;
 	struct order writes[WRITE_COUNT]; /* without a body: none */
 	struct kube_call *call;
+	char *said; /* when nobody knew whether the pod was made; NULL */
 	unsigned turns;
 	uint64_t began_ns;
 	bool urgent;  /* goes on, rather than waits */
