@@ -111,6 +111,8 @@ start_admission(struct cluster *cluster, const struct cluster_config *config)
 		.loop = config->loop,
 		.store = cluster->store,
 		.registry = cluster->registry,
+		.cert_pem = config->home->proxy_cert,
+		.key_pem = config->home->proxy_key,
 	};
 	struct aggregate_config aggregate = {
 		.loop = config->loop,

@@ -370,6 +370,8 @@ start_api(struct setup *setup, struct err *err)
 	AUTO(free_ptr) char *cert = layout_path(l, "api/tls.crt");
 	AUTO(free_ptr) char *key = layout_path(l, "api/tls.key");
 	AUTO(free_ptr) char *kubeconfig = layout_path(l, "api/kubeconfig");
+	AUTO(free_ptr)
+	char *server_ca = layout_path(l, "cluster/pki/front-proxy-ca.crt");
 	AUTO(free_ptr) char *manifests = NULL;
 	char address[LAYOUT_TEXT_SIZE], url[TEXT_PORT_SIZE];
 	const char *const make[] = {
@@ -397,10 +399,11 @@ start_api(struct setup *setup, struct err *err)
 	    kubesync_apply_yaml(setup->kube, manifests, strlen(manifests),
 				err) == -1 ||
 	    setup_start(setup, TOOL_API, 0,
-			json_pack("[s, s, s, s, s, s, s, s, s]", "serve",
+			json_pack("[s, s, s, s, s, s, s, s, s, s, s]", "serve",
 				  "--kubeconfig", kubeconfig, "--listen",
 				  url + strlen("https://"), "--cert", cert,
-				  "--key", key),
+				  "--key", key, "--webhook-client-ca",
+				  server_ca),
 			err) == -1)
 		return -1;
 	return setup_wait(setup, "admission", TOOL_API, 0, admission_answers,

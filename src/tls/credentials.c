@@ -132,10 +132,9 @@ load_key(SSL_CTX *ssl_ctx, const struct tls_pem *pem, struct err *err)
 }
 
 static int
-load_ca(SSL_CTX *ssl_ctx, const struct tls_pem *pem, struct err *err)
+load_ca(X509_STORE *store, const struct tls_pem *pem, struct err *err)
 {
 	AUTO(ossl_bio_free) BIO *bio = open_text(pem->ca, pem->ca_len);
-	X509_STORE *store = SSL_CTX_get_cert_store(ssl_ctx);
 	unsigned count = 0;
 
 	for (;;) {
@@ -180,12 +179,20 @@ tls_credentials_load_own(SSL_CTX *ssl_ctx, enum tls_role role,
 }
 
 int
-tls_credentials_load_ca(SSL_CTX *ssl_ctx, const struct tls_pem *pem,
-			struct err *err)
+tls_credentials_load_store(X509_STORE *store, const struct tls_pem *pem,
+			   struct err *err)
 {
 	if (check_size(pem, "CA", pem->ca, pem->ca_len, err))
 		return -1;
-	return load_ca(ssl_ctx, pem, err);
+	return load_ca(store, pem, err);
+}
+
+int
+tls_credentials_load_ca(SSL_CTX *ssl_ctx, const struct tls_pem *pem,
+			struct err *err)
+{
+	return tls_credentials_load_store(SSL_CTX_get_cert_store(ssl_ctx), pem,
+					  err);
 }
 
 int

@@ -25,5 +25,8 @@ int tls_credentials_load_own(SSL_CTX *ssl_ctx, enum tls_role role,
 			     const struct tls_pem *pem, struct err *err);
 int tls_credentials_load_ca(SSL_CTX *ssl_ctx, const struct tls_pem *pem,
 			    struct err *err);
+/* The CAs into a store. */
+int tls_credentials_load_store(X509_STORE *store, const struct tls_pem *pem,
+			       struct err *err);
 
 #endif

@@ -40,6 +40,7 @@ struct tls_https {
 	atomic_uint refs;
 	SSL_CTX *ssl_ctx;
 	struct tls_chain_cache *chains;
+	X509_STORE *callers; /* NULL: nobody is one */
 };
 
 struct tls_https_conn {
@@ -177,12 +178,11 @@ set_protocol(SSL_CTX *c)
 	return 0;
 }
 
-/* The names of the client CAs, for clients that choose by them. */
+/* The names of the CAs, for clients that choose by them. */
 static int
-set_ca_names(SSL_CTX *c)
+add_ca_names(SSL_CTX *c, X509_STORE *store)
 {
-	STACK_OF(X509_OBJECT) *all =
-		X509_STORE_get0_objects(SSL_CTX_get_cert_store(c));
+	STACK_OF(X509_OBJECT) *all = X509_STORE_get0_objects(store);
 
 	for (int i = 0; i < sk_X509_OBJECT_num(all); i++) {
 		X509 *cert =
@@ -192,6 +192,33 @@ set_ca_names(SSL_CTX *c)
 			return -1;
 	}
 	return 0;
+}
+
+static int
+set_callers(struct tls_https *ctx, const struct tls_https_pem *pem,
+	    struct err *err)
+{
+	const struct tls_pem text = { .ca = pem->caller_ca,
+				      .ca_len = pem->caller_ca_len,
+				      .name = pem->name };
+
+	ctx->callers = X509_STORE_new();
+	if (ctx->callers == NULL)
+		return ossl_err(err, ERR_INTERNAL, "cannot set up TLS");
+	if (tls_credentials_load_store(ctx->callers, &text, err) == -1)
+		return -1;
+	if (add_ca_names(ctx->ssl_ctx, ctx->callers) == -1)
+		return ossl_err(err, ERR_INTERNAL, "%s: cannot use the CA",
+				pem->name);
+	return 0;
+}
+
+/* Certificates are asked for, and looked at when they have come. */
+static void
+ask_clients(struct tls_https *ctx)
+{
+	SSL_CTX_set_verify(ctx->ssl_ctx, SSL_VERIFY_PEER, NULL);
+	SSL_CTX_set_cert_verify_callback(ctx->ssl_ctx, on_verify, ctx);
 }
 
 static void
@@ -226,12 +253,15 @@ tls_https_new(const struct tls_https_pem *pem, struct tls_https **ret,
 	if (pem->client_ca != NULL) {
 		if (tls_credentials_load_ca(ctx->ssl_ctx, &text, err) == -1)
 			return -1;
-		if (set_ca_names(ctx->ssl_ctx) == -1)
+		if (add_ca_names(ctx->ssl_ctx,
+				 SSL_CTX_get_cert_store(ctx->ssl_ctx)) == -1)
 			return ossl_err(err, ERR_INTERNAL,
 					"%s: cannot use the CA", pem->name);
-		SSL_CTX_set_verify(ctx->ssl_ctx, SSL_VERIFY_PEER, NULL);
-		SSL_CTX_set_cert_verify_callback(ctx->ssl_ctx, on_verify, ctx);
 	}
+	if (pem->caller_ca != NULL && set_callers(ctx, pem, err) == -1)
+		return -1;
+	if (pem->client_ca != NULL || pem->caller_ca != NULL)
+		ask_clients(ctx);
 	*ret = TAKE_PTR(ctx);
 	return 0;
 }
@@ -250,6 +280,7 @@ tls_https_unref(struct tls_https *ctx)
 	    atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	SSL_CTX_free(ctx->ssl_ctx);
+	X509_STORE_free(ctx->callers);
 	tls_chain_cache_free(ctx->chains);
 	free(ctx);
 }
@@ -282,7 +313,8 @@ peer_clear(struct tls_https_peer *peer)
 	free(peer->organizations);
 	if (*peer->common_name != '\0')
 		free((void *)(uintptr_t)peer->common_name);
-	*peer = (struct tls_https_peer){ .common_name = "" };
+	*peer = (struct tls_https_peer){ .common_name = "",
+					 .is_caller = peer->is_caller };
 }
 
 void
@@ -331,6 +363,27 @@ take_entry(struct tls_https_peer *peer, const X509_NAME_ENTRY *entry)
 		free((void *)(uintptr_t)peer->common_name);
 	peer->common_name = text;
 	return 0;
+}
+
+static bool
+is_caller(const struct tls_https_conn *conn)
+{
+	X509 *cert = SSL_get0_peer_certificate(conn->ssl);
+	X509_STORE_CTX *store;
+	bool good;
+
+	if (cert == NULL || conn->ctx->callers == NULL)
+		return false;
+	store = X509_STORE_CTX_new();
+	good = store != NULL &&
+	       X509_STORE_CTX_init(store, conn->ctx->callers, cert,
+				   SSL_get_peer_cert_chain(conn->ssl)) == 1 &&
+	       X509_STORE_CTX_set_purpose(store, X509_PURPOSE_SSL_CLIENT) ==
+		       1 &&
+	       X509_verify_cert(store) == 1;
+	X509_STORE_CTX_free(store);
+	ossl_clear();
+	return good;
 }
 
 /* A certificate that cannot be read without doubt names nobody. */
@@ -400,6 +453,7 @@ tls_https_handshake(struct tls_https_conn *conn, struct err *err)
 	r = SSL_do_handshake(conn->ssl);
 	if (r != 1)
 		return judge(conn, r, "TLS handshake", err);
+	conn->peer.is_caller = is_caller(conn);
 	read_peer(conn);
 	return TLS_HTTPS_OK;
 }

@@ -31,6 +31,9 @@ struct tls_https_pem {
 	size_t key_len;
 	const char *client_ca; /* NULL: client certificates are not asked for */
 	size_t client_ca_len;
+	/* Another authority, which says nothing about names; NULL: none. */
+	const char *caller_ca;
+	size_t caller_ca_len;
 	const char *name; /* of these credentials, for messages */
 };
 
@@ -42,6 +45,9 @@ void tls_https_unref(struct tls_https *ctx); /* NULL is fine */
 
 /* Who showed a certificate that a client CA vouches for. */
 struct tls_https_peer {
+	/* Its certificate is one of caller_ca, whatever its name is. That of
+	 * client_ca need not be meant: the two do not stand for each other. */
+	bool is_caller;
 	bool verified;              /* else all below is empty */
 	const char *common_name;    /* "" when there is none */
 	const char **organizations; /* in the certificate's order */

@@ -40,9 +40,10 @@ pem_of(const struct tls_pki_pem *pem)
 }
 
 static void
-pair_start(struct pair *p, const struct tls_pki_pem *client)
+pair_start_with(struct pair *p, const struct tls_https_pem *with,
+		const struct tls_pki_pem *client)
 {
-	struct tls_https_pem pem = pem_of(&server);
+	struct tls_https_pem pem = *with;
 	struct testclient_config config = { .ca = &ca, .cert = client };
 	struct err err;
 
@@ -53,6 +54,14 @@ pair_start(struct pair *p, const struct tls_pki_pem *client)
 			 0);
 	p->conn = tls_https_conn_new(p->ctx, p->fds[0]);
 	p->client = testclient_new(p->fds[1], &config);
+}
+
+static void
+pair_start(struct pair *p, const struct tls_pki_pem *client)
+{
+	const struct tls_https_pem pem = pem_of(&server);
+
+	pair_start_with(p, &pem, client);
 }
 
 static void
@@ -273,6 +282,62 @@ test_names_are_read_as_kubernetes_reads_them(void **state)
 	tls_pki_pem_done(&client);
 }
 
+/* A server that has the authorities wants, and a client of ca's or other's. */
+static struct tls_https_peer
+meet(const struct tls_https_pem *pem, const struct tls_pki_pem *client)
+{
+	struct tls_https_peer seen;
+	struct pair p;
+
+	pair_start_with(&p, pem, client);
+	pair_shake(&p);
+	seen = *tls_https_peer(p.conn);
+	pair_done(&p);
+	return seen;
+}
+
+static void
+test_two_authorities_do_not_stand_for_each_other(void **state)
+{
+	const struct tls_pki_validity validity = tls_pki_days(1);
+	struct tls_pki_subject subject = { .common_name = "front-proxy",
+					   .validity = validity,
+					   .usage = TLS_PKI_CLIENT };
+	struct tls_pki_pem other = { 0 }, theirs = { 0 }, ours = { 0 };
+	struct tls_https_pem pem = pem_of(&server);
+	struct err err;
+
+	(void)state;
+	assert_int_equal(tls_pki_make_ca("other", &validity, &other, &err), 0);
+	assert_int_equal(tls_pki_make_cert(&other, &subject, &theirs, &err), 0);
+	assert_int_equal(tls_pki_make_cert(&ca, &subject, &ours, &err), 0);
+	assert_false(meet(&pem, &ours).is_caller);
+	pem.caller_ca = other.cert;
+	pem.caller_ca_len = other.cert_len;
+	assert_true(meet(&pem, &ours).verified);
+	assert_false(meet(&pem, &ours).is_caller);
+	assert_false(meet(&pem, &theirs).verified);
+	assert_true(meet(&pem, &theirs).is_caller);
+	assert_false(meet(&pem, NULL).is_caller);
+	/* Alone it is asked for as well. */
+	pem.client_ca = NULL;
+	assert_true(meet(&pem, &theirs).is_caller);
+	assert_false(meet(&pem, &theirs).verified);
+	assert_false(meet(&pem, &ours).is_caller);
+	/* A certificate for servers is none for callers. */
+	subject.usage = TLS_PKI_SERVER;
+	tls_pki_pem_done(&theirs);
+	assert_int_equal(tls_pki_make_cert(&other, &subject, &theirs, &err), 0);
+	assert_false(meet(&pem, &theirs).is_caller);
+	pem.caller_ca = "nonsense";
+	pem.caller_ca_len = strlen("nonsense");
+	assert_int_equal(
+		tls_https_new(&pem, &(struct tls_https *){ NULL }, &err), -1);
+	tls_pki_pem_done(&other);
+	tls_pki_pem_done(&theirs);
+	tls_pki_pem_done(&ours);
+}
+
 static void
 test_a_name_with_a_nul_is_no_name(void **state)
 {
@@ -356,6 +421,8 @@ main(void)
 		cmocka_unit_test(test_a_full_socket_takes_the_same_bytes_later),
 		cmocka_unit_test(test_what_is_not_tls_is_told_apart),
 		cmocka_unit_test(test_names_are_read_as_kubernetes_reads_them),
+		cmocka_unit_test(
+			test_two_authorities_do_not_stand_for_each_other),
 		cmocka_unit_test(test_a_name_with_a_nul_is_no_name),
 		cmocka_unit_test(test_bad_credentials_are_named),
 	};

@@ -176,7 +176,11 @@ admit_handle(const struct admit_route *route, struct api *api,
 	AUTO(status_done) struct status st = STATUS_INIT;
 	struct err err;
 
-	if (strcmp(http->method, "POST") != 0)
+	if (api->webhook_ca != NULL && !http->peer->is_caller)
+		refuse(call, 403,
+		       "a review is asked for with a certificate of the CA of "
+		       "--webhook-client-ca");
+	else if (strcmp(http->method, "POST") != 0)
 		refuse(call, 405, "a review is sent with POST");
 	else if (http->too_large)
 		refuse(call, 413, "the review is too large");

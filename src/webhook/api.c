@@ -93,6 +93,9 @@ make_tls(const struct api *api, const char *cert, const char *key,
 		.key_len = strlen(key),
 		.client_ca = ca,
 		.client_ca_len = ca == NULL ? 0 : strlen(ca),
+		.caller_ca = api->webhook_ca,
+		.caller_ca_len =
+			api->webhook_ca == NULL ? 0 : strlen(api->webhook_ca),
 		.name = api->cert_file,
 	};
 
@@ -265,6 +268,16 @@ start_trust(struct api *api, const struct api_options *options, struct err *err)
 	return 0;
 }
 
+static int
+read_webhook_ca(struct api *api, const char *file, struct err *err)
+{
+	size_t len;
+
+	if (file == NULL)
+		return 0;
+	return path_read_file(file, PEM_MAX, &api->webhook_ca, &len, err);
+}
+
 struct api *
 api_start(const struct api_options *options, struct err *err)
 {
@@ -278,6 +291,7 @@ api_start(const struct api_options *options, struct err *err)
 	api->defaults = kubevirt_config_decode(NULL, err);
 	start_client(api, options);
 	if (start_trust(api, options, err) == -1 ||
+	    read_webhook_ca(api, options->webhook_ca_file, err) == -1 ||
 	    read_pair(api, &api->cert, &api->key, err) == -1 ||
 	    make_tls(api, api->cert, api->key, &api->tls, err) == -1) {
 		api_free(api);
@@ -317,5 +331,6 @@ api_free(struct api *api)
 	free(api->key_file);
 	free(api->cert);
 	free(api->key);
+	free(api->webhook_ca);
 	free(api);
 }

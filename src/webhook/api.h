@@ -52,6 +52,8 @@ struct api_options {
 	/* NULL: as the cluster publishes it, see trust.h. */
 	const char *requestheader_ca_file;
 	const struct opts_list *allowed_names;
+	/* Of those who may ask for reviews; NULL: everybody. */
+	const char *webhook_ca_file;
 	unsigned qps, burst; /* 0: the default above */
 };
 
@@ -74,6 +76,7 @@ struct api {
 	struct loop_timer *look; /* at the files */
 	char *cert_file, *key_file;
 	char *cert, *key; /* as they are served */
+	char *webhook_ca; /* NULL: everybody may ask for reviews */
 };
 
 /* The texts are copied. Serves when it returns; NULL on failure. */

@@ -132,6 +132,10 @@ command_serve(int argc, char **argv)
 		  "common name of such a certificate, may be given several "
 		  "times (default: any)",
 		  OPT_LIST, &options.allowed_names, 0, 0 },
+		{ "webhook-client-ca", "FILE",
+		  "CA of those who may ask for reviews (default: everybody "
+		  "may)",
+		  OPT_STR, &options.api.webhook_ca_file, 0, 0 },
 		{ "kubeconfig", "FILE",
 		  "kubeconfig instead of $KUBECONFIG, ~/.kube/config or the "
 		  "pod's own",

@@ -76,7 +76,26 @@ def test_each_manifest_is_installed():
     files = {os.path.basename(path) for path in
              glob.glob(os.path.join(KUBERNETES, "*.yaml"))}
     listed = set(load("kubernetes", "kustomization.yaml")[0]["resources"])
-    assert files - {"kustomization.yaml", "devices.yaml"} == listed
+    # Not everywhere: who offers devices, and what an operator fills in.
+    assert files - {"kustomization.yaml", "devices.yaml",
+                    "ferry-api-network.yaml"} == listed
+
+
+def test_the_network_policy_is_about_ferry_api(cluster, objects):
+    policy, = load("kubernetes", "ferry-api-network.yaml")
+    cluster.kubectl_raw("create", "namespace", policy["metadata"]["namespace"])
+    made = cluster.kubectl("apply", "-f", os.path.join(
+        KUBERNETES, "ferry-api-network.yaml"))
+    assert "networkpolicy.networking.k8s.io/virt-api" in made
+    server, = [each for each in objects if each["kind"] == "Deployment"
+               and each["metadata"]["name"] == "virt-api"]
+    template = server["spec"]["template"]
+    wanted = policy["spec"]["podSelector"]["matchLabels"]
+    assert wanted.items() <= template["metadata"]["labels"].items()
+    rule, = policy["spec"]["ingress"]
+    assert [port["port"] for port in rule["ports"]] == [
+        port["containerPort"] for each in template["spec"]["containers"]
+        for port in each["ports"]]
 
 
 def test_a_server_takes_the_kinds_and_the_objects(cluster, objects):

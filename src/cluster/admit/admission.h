@@ -83,6 +83,9 @@ struct admission_config {
 	struct store *store;
 	struct registry *registry;
 	struct fetcher *fetcher;
+	/* Shown to webhooks that ask for a certificate, by which they know that
+	 * it is the API server that asks; NULL: none. */
+	const char *cert_pem, *key_pem;
 };
 
 /* Reads configurations and quotas from the store and follows them. Everything

@@ -96,6 +96,8 @@ start(struct hookcall *call, const char *body)
 		.body = body,
 		.body_len = strlen(body),
 		.ca_pem = hook->ca_pem,
+		.cert_pem = call->config.cert_pem,
+		.key_pem = call->config.key_pem,
 		.timeout_ms = hook->timeout_s * 1000,
 		.body_max = HOOKCALL_ANSWER_MAX,
 	};

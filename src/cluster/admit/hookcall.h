@@ -24,6 +24,8 @@ struct hookcall_config {
 	struct loop *loop;
 	struct store *store;
 	struct fetcher *fetcher;
+	/* Who asks; NULL: nobody in particular. Must stay as well. */
+	const char *cert_pem, *key_pem;
 	const struct hook *hook;             /* must stay until the call ends */
 	const struct admission_request *req; /* only looked at by the start */
 	const struct kind_version *version;  /* the one hook_matches() gave */
