@@ -22,6 +22,7 @@ struct launch_client {
 	struct launch_client_config config;
 	struct rpc_caller *caller;
 	struct call *calls; /* without an answer */
+	bool agreed;        /* on a protocol; nothing is heard before */
 };
 
 static void
@@ -63,6 +64,14 @@ give_up(struct launch_client *client, const struct err *err)
 }
 
 static void
+agree(struct launch_client *client, const struct launch_versions *peer)
+{
+	client->agreed = true;
+	if (client->config.ready != NULL)
+		client->config.ready(client->config.ctx, peer);
+}
+
+static void
 versions_answered(void *arg, const json_t *result, const struct err *failure)
 {
 	struct launch_client *client = arg;
@@ -84,8 +93,8 @@ versions_answered(void *arg, const json_t *result, const struct err *failure)
 	if (launch_versions_decode(result, &peer, &err) == -1 ||
 	    launch_versions_agree(&here, &peer, &protocol, &err) == -1)
 		give_up(client, &err);
-	else if (client->config.ready != NULL)
-		client->config.ready(client->config.ctx, &peer);
+	else
+		agree(client, &peer);
 	launch_versions_done(&here);
 }
 
@@ -118,7 +127,7 @@ caller_notified(void *ctx, const char *method, const json_t *params)
 	AUTO(launch_status_done) struct launch_status status = { 0 };
 	struct err err;
 
-	if (!str_equal(method, LAUNCH_NOTIFY_STATUS))
+	if (!client->agreed || !str_equal(method, LAUNCH_NOTIFY_STATUS))
 		return;
 	if (launch_status_decode(params, &status, &err) == -1)
 		log_debug(NULL, "a launcher's status, ignoring: %s", err.text);

@@ -25,6 +25,7 @@ struct fixture {
 	struct launch_client *client;
 	struct launch_versions versions;
 	enum launch_state state;
+	bool early; /* it has news before it has said its versions */
 	char trace[256];
 	const char *until;
 };
@@ -72,6 +73,11 @@ method_versions(void *ctx, const json_t *params, struct rpc_fds *fds,
 	AUTO(launch_versions_done) struct launch_versions peer = { 0 };
 
 	(void)fds;
+	if (f->early) {
+		AUTO(js_unref) json_t *news = status_of(f);
+
+		rpc_server_notify(f->server, LAUNCH_NOTIFY_STATUS, news);
+	}
 	assert_int_equal(launch_versions_decode(params, &peer, err), 0);
 	assert_string_equal(peer.program, "ferry-handler");
 	*ret_result = launch_versions_encode(&f->versions);
@@ -212,6 +218,23 @@ test_a_launcher_of_another_age_is_refused(void **state)
 			 -1);
 }
 
+/* Whoever hears them goes by the versions, too. */
+static void
+test_news_are_not_told_before_the_versions(void **state)
+{
+	struct fixture *f = *state;
+	struct err err;
+
+	f->early = true;
+	run_until(f, "ready");
+	assert_string_equal(f->trace, "ready ");
+	assert_int_equal(launch_client_call(f->client, LAUNCH_SYNC, NULL,
+					    answered, f, &err),
+			 0);
+	run_until(f, "answer");
+	assert_string_equal(f->trace, "ready Running answer ");
+}
+
 static void
 test_the_end_of_a_launcher_is_told_once(void **state)
 {
@@ -248,6 +271,9 @@ main(void)
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_a_launcher_of_another_age_is_refused, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_news_are_not_told_before_the_versions, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			test_the_end_of_a_launcher_is_told_once, setup,
