@@ -140,6 +140,24 @@ test_the_end_of_a_domain_is_the_end_of_its_machine(void **state)
 }
 
 static void
+test_the_end_of_its_pod_is_the_end_of_a_machine(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		scene_begin(&s, "a", "Running", false);
+		s.node.pod.phase = i == 0 ? POD_FAILED : POD_SUCCEEDED;
+		s.node.facts.link = LINK_NONE;
+		s.node.facts.status = NULL;
+		scene_expect(&s, "owner-pod-down", STEP_NONE);
+		assert_string_equal(after_text(&s, "status.phase"),
+				    i == 0 ? "Failed" : "Succeeded");
+		scene_end(&s);
+	}
+}
+
+static void
 test_a_domain_that_went_elsewhere_is_no_end(void **state)
 {
 	struct scene s;
@@ -1013,6 +1031,8 @@ main(void)
 		cmocka_unit_test(test_a_machine_at_rest_has_no_listeners),
 		cmocka_unit_test(
 			test_the_end_of_a_domain_is_the_end_of_its_machine),
+		cmocka_unit_test(
+			test_the_end_of_its_pod_is_the_end_of_a_machine),
 		cmocka_unit_test(test_a_domain_that_went_elsewhere_is_no_end),
 		cmocka_unit_test(
 			test_a_deleted_machine_is_shut_down_within_its_grace),

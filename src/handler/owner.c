@@ -85,6 +85,22 @@ owner_stopped(const struct facts *f, struct decision *d)
 	return true;
 }
 
+/* Its launcher was killed, and all that was in the pod with it: nobody is left
+ * to say so but this node. */
+static bool
+owner_pod_down(const struct facts *f, struct decision *d)
+{
+	bool failed;
+
+	if (f->pod == NULL || !pod_is_down(f->pod))
+		return false;
+	failed = f->pod->phase != POD_SUCCEEDED;
+	enter(f, d, failed ? VMI_FAILED : VMI_SUCCEEDED);
+	decision_emit(d, failed, "Stopped",
+		      "The pod that the machine was in has ended.");
+	return true;
+}
+
 static bool
 owner_deleted(const struct facts *f, struct decision *d)
 {
@@ -367,12 +383,19 @@ owner_tells(const struct facts *f, struct decision *d)
 }
 
 static const struct decide_rule owner_rules[] = {
-	{ "owner-final", owner_final },     { "owner-stopped", owner_stopped },
-	{ "owner-deleted", owner_deleted }, { "owner-waits", owner_waits },
-	{ "owner-left", owner_left },       { "owner-network", owner_network },
-	{ "owner-starts", owner_starts },   { "owner-runs", owner_runs },
-	{ "owner-pauses", owner_pauses },   { "owner-hushes", owner_hushes },
-	{ "owner-sweeps", owner_sweeps },   { "owner-mends", owner_mends },
+	{ "owner-final", owner_final },
+	{ "owner-stopped", owner_stopped },
+	{ "owner-pod-down", owner_pod_down },
+	{ "owner-deleted", owner_deleted },
+	{ "owner-waits", owner_waits },
+	{ "owner-left", owner_left },
+	{ "owner-network", owner_network },
+	{ "owner-starts", owner_starts },
+	{ "owner-runs", owner_runs },
+	{ "owner-pauses", owner_pauses },
+	{ "owner-hushes", owner_hushes },
+	{ "owner-sweeps", owner_sweeps },
+	{ "owner-mends", owner_mends },
 	{ "owner-tells", owner_tells },
 };
 
