@@ -325,6 +325,28 @@ test_a_target_takes_finalizes_completes_and_tidies_up(void **state)
 }
 
 static void
+test_a_machine_that_ends_before_it_leaves_is_not_waited_for(void **state)
+{
+	static const enum launch_state ends[] = { LAUNCH_STOPPED,
+						  LAUNCH_CRASHED };
+	struct scene s;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		scene_begin(&s, "a", "Running", true);
+		if (i >= 2)
+			set_state(&s, "startTimestamp",
+				  json_string("2026-01-01T00:00:00Z"));
+		s.node.status.state = ends[i % 2];
+		scene_expect(&s, "source-stopped", STEP_NONE);
+		assert_true(js_bool_at(s.after, STATE "failed", false));
+		assert_string_equal(after_text(&s, STATE "failureCode"),
+				    "MachineEnded");
+		scene_end(&s);
+	}
+}
+
+static void
 test_a_failed_target_is_told_to_go(void **state)
 {
 	struct scene s;
@@ -1041,6 +1063,8 @@ main(void)
 		cmocka_unit_test(test_a_target_prepares_listens_and_tells),
 		cmocka_unit_test(
 			test_a_target_takes_finalizes_completes_and_tidies_up),
+		cmocka_unit_test(
+			test_a_machine_that_ends_before_it_leaves_is_not_waited_for),
 		cmocka_unit_test(test_a_failed_target_is_told_to_go),
 		cmocka_unit_test(test_a_pod_that_is_not_seen_yet_fails_nothing),
 		cmocka_unit_test(

@@ -105,6 +105,20 @@ source_pod_down(const struct facts *f, struct decision *d)
 	return true;
 }
 
+/* The machine has ended before its launcher was asked to send it: there is
+ * nothing to begin with, and nothing to wait for on the target. */
+static bool
+source_stopped(const struct facts *f, struct decision *d)
+{
+	if (f->status == NULL || facts_record(f, LAUNCH_SOURCE) != NULL ||
+	    (f->status->state != LAUNCH_STOPPED &&
+	     f->status->state != LAUNCH_CRASHED))
+		return false;
+	decide_failure(f, d, "MachineEnded",
+		       "the machine ended before its migration began");
+	return true;
+}
+
 /* Canceled before it began: it does not. */
 static bool
 source_unstarted(const struct facts *f, struct decision *d)
@@ -417,6 +431,7 @@ static const struct decide_rule source_rules[] = {
 	{ "source-over", source_over },
 	{ "source-past", source_past },
 	{ "source-pod-down", source_pod_down },
+	{ "source-stopped", source_stopped },
 	{ "source-unstarted", source_unstarted },
 	{ "source-refused", source_refused },
 	{ "source-waits", source_waits },

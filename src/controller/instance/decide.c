@@ -61,7 +61,9 @@ step_owned(const struct instance_facts *facts, const struct pod *pod,
 {
 	int64_t due_us;
 
-	if (instance_is_moving(facts))
+	/* Until its node has written that it begins it is nowhere else. */
+	if (instance_is_moving(facts) &&
+	    (pod != NULL || facts->vmi->migration->start_us != 0))
 		return (struct step){ facts->vmi->phase, "moving", false };
 	if (pod == NULL)
 		return (struct step){ VMI_FAILED, "pod-gone", true };

@@ -364,7 +364,7 @@ test_finalizers_stay_until_no_pod_is_left(void **state)
 	testinstance_close(&t);
 }
 
-/* From hand-off to its end: the nodes have it in hand. */
+/* From its start to its end: the nodes have it in hand. */
 static void
 test_an_instance_on_its_way_is_left_to_the_nodes(void **state)
 {
@@ -373,8 +373,12 @@ test_an_instance_on_its_way_is_left_to_the_nodes(void **state)
 		enum vmi_phase to;
 	} cases[] = {
 		{ "'migrationState': {'migrationUid': 'm', 'targetNode': "
-		  "'n2'}, ",
+		  "'n2', 'startTimestamp': '2026-08-01T00:00:00Z'}, ",
 		  VMI_RUNNING },
+		/* It was in the pod that is gone. */
+		{ "'migrationState': {'migrationUid': 'm', 'targetNode': "
+		  "'n2'}, ",
+		  VMI_FAILED },
 		{ "'migrationState': {'migrationUid': 'm', 'targetNode': "
 		  "'n2', 'failed': true}, ",
 		  VMI_FAILED },
