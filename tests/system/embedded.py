@@ -29,6 +29,7 @@ from clusters import Cluster
 from kubeapi import path_of, wait_for
 from lab_ping import Pinger
 from lab_space import Network, Space
+from lab_talk import Talker
 from proxies import BUILD, REPOSITORY
 
 FERRYCTL = os.path.join(BUILD, "src", "ctl", "ferryctl")
@@ -76,8 +77,9 @@ def guest_files():
 def manifest(name, address, **more):
     """A VirtualMachine that boots the test guest on the machines' network.
 
-    more: memory, dirty, disks, volumes, labels, spec (members of the
-    instance's spec), interfaces, networks.
+    more: memory, dirty, disks, volumes, labels, annotations, spec (members of
+    the instance's spec), interfaces, networks. Without an address the guest
+    asks for one by DHCP.
     """
     interfaces = more.get("interfaces", [{"name": "lan", "bridge": {}}])
     networks = more.get("networks", [
@@ -86,7 +88,8 @@ def manifest(name, address, **more):
         "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine",
         "metadata": {"name": name},
         "spec": {"runStrategy": "Always", "template": {
-            "metadata": {"labels": {"app": name, **more.get("labels", {})}},
+            "metadata": {"labels": {"app": name, **more.get("labels", {})},
+                         "annotations": more.get("annotations", {})},
             "spec": {
                 "evictionStrategy": "LiveMigrate",
                 "terminationGracePeriodSeconds": 1,
@@ -102,6 +105,7 @@ def manifest(name, address, **more):
                                       "initrdPath": "/boot/initrd"}}},
                     "devices": {"autoattachGraphicsDevice": False,
                                 "autoattachMemBalloon": False,
+                                "autoattachPodInterface": bool(interfaces),
                                 "interfaces": interfaces,
                                 "disks": more.get("disks", [])}},
                 **more.get("spec", {})}}}}
@@ -278,20 +282,19 @@ class Machine:
             "spec": {"vmiName": self.name, **spec}})
         return name
 
-    def wait_phase(self, name, *phases, patience=PATIENCE):
-        """Until the migration has been in one of the phases; the VMIM."""
+    def wait_phase(self, name, phase, patience=PATIENCE):
+        """Until the migration is in that phase; the VMIM. Phases that nothing
+        keeps are not seen: see phases.py."""
         def reached():
             vmim = self.cluster.get(VMIM, name)
             status = vmim.get("status", {})
-            seen = [t["phase"]
-                    for t in status.get("phaseTransitionTimestamps", [])]
-            if set(phases) & {*seen, status.get("phase")}:
+            if status.get("phase") == phase:
                 return vmim
             assert status.get("phase") not in ("Succeeded", "Failed"), \
                 json.dumps(status, indent=1)
             return None
 
-        return wait_for(f"{name} to be in {phases}", reached, patience)
+        return wait_for(f"{name} to be in {phase}", reached, patience)
 
     def wait_copying(self, name, percent=1, patience=PATIENCE):
         """Until so much of it has been copied; the migration goes on."""
@@ -364,6 +367,16 @@ class Machine:
                      lambda l=left: not l(), PATIENCE)
 
     @contextlib.contextmanager
+    def talking(self, address=None, network=None):
+        """Talks to the guest by TCP meanwhile; all of it is answered."""
+        talker = Talker(network or self.cluster.fabric,
+                        address or self.address)
+        try:
+            yield talker
+        finally:
+            talker.stop()
+
+    @contextlib.contextmanager
     def pinging(self, interval_ms=10):
         """Pings the guest meanwhile; gap_ms is there afterwards."""
         pinger = Pinger(self.cluster.space, self.cluster.fabric, self.address,
@@ -379,6 +392,15 @@ def _comm(pid):
         with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
             return file.read().strip()
     return ""
+
+
+def has_ended(pid):
+    """It does nothing any more, whether somebody has asked how it ended or
+    not."""
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] in "ZX"
+    return True
 
 
 def random_name():
@@ -464,7 +486,8 @@ class Embedded(Cluster):
     def start_machine(self, name, wait=True, **more):
         """A machine that runs; see manifest()."""
         self._addresses += 1
-        machine = Machine(self, name, self.lan(self._addresses))
+        machine = Machine(self, name, None if more.pop("dhcp", False)
+                          else self.lan(self._addresses))
         self.create(manifest(name, machine.address, **more))
         if wait:
             machine.wait_running()
@@ -553,12 +576,12 @@ class Embedded(Cluster):
         number = int(node[len("node"):]) if node else 0
         pid = self.programs()[(name, number)]
         os.kill(pid, signal.SIGKILL)
-        wait_for(f"process {pid} to end",
-                 lambda: not _comm(pid).startswith("ferry-"), PATIENCE)
+        wait_for(f"process {pid} to end", lambda: has_ended(pid), PATIENCE)
 
     def signal(self, name, node, number):
-        """Sends a signal to a program of a node."""
-        os.kill(self.programs()[(name, int(node[len("node"):]))], number)
+        """Sends a signal to a program; node is "nodeN", or 0."""
+        node = int(node[len("node"):]) if node else 0
+        os.kill(self.programs()[(name, node)], number)
 
     def complete(self):
         """Starts whatever does not run."""
@@ -574,9 +597,8 @@ class Embedded(Cluster):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         wait_for(f"the processes of {node} to end",
-                 lambda: not self.pod_processes(node) and not any(
-                     _comm(pid).startswith("ferry-") for pid in pids),
-                 PATIENCE)
+                 lambda: not self.pod_processes(node) and all(
+                     has_ended(pid) for pid in pids), PATIENCE)
 
     def reboot(self, node):
         """The same, and it is started again."""
@@ -590,7 +612,9 @@ class Embedded(Cluster):
         try:
             yield
         finally:
-            self.signal(name, node, signal.SIGCONT)
+            # It may have been killed meanwhile.
+            with contextlib.suppress(ProcessLookupError):
+                self.signal(name, node, signal.SIGCONT)
 
     def untidy(self):
         """What is left on the nodes of pods and migrations that are over."""
@@ -655,15 +679,32 @@ class Embedded(Cluster):
         if os.environ.get("FERRY_LOGS"):
             shutil.copytree(os.path.join(self.dir, "log"), os.path.join(
                 os.environ["FERRY_LOGS"], self.name))
+        block = self._block()
         done = self.ferryctl_raw("cluster", "down")
         assert done.returncode == 0 or "no cluster" in done.stderr, done.stderr
-        left = self.leftovers()
+        left = self.leftovers(block)
         shutil.rmtree(self.scratch, ignore_errors=True)
         assert not left, f"left behind: {left}"
 
-    def leftovers(self):
+    def _block(self):
+        """Of the cluster's addresses; None where it has none."""
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            return self.state()["block"]
+        return None
+
+    def leftovers(self, block):
         """What a cluster leaves behind and should not."""
-        left = []
+        left = [self.dir] if os.path.exists(self.dir) else []
+        # Its interface on this side, and rules that somebody made for it.
+        for command in (["ip", "-o", "addr"], ["ip", "route", "show", "table",
+                                               "all"],
+                        ["nft", "list", "ruleset"]):
+            text = subprocess.run(command, check=True, text=True,
+                                  stdout=subprocess.PIPE).stdout
+            left += [line for line in text.splitlines()
+                     if block is not None and re.search(
+                         rf"\b10\.{block}\.[0-2]\.", line)
+                     or self.name in line]
         for root, names in (("/run/netns", f"ferry-{self.name}-"),
                             ("/sys/fs/cgroup", f"ferry-{self.name}-")):
             for path in glob.glob(f"{root}/**/{names}*", recursive=True):

@@ -5,10 +5,11 @@
 # longer than they like, and their message is that of a kernel that is broken.
 _ARGUMENTS = ("console=ttyS0 quiet panic=-1 nokaslr mitigations=off "
               "tsc=reliable no_timer_check nowatchdog "
-              "workqueue.watchdog_thresh=0 gip={address}/24 gdirty={dirty} "
-              "gdisk=20")
+              "workqueue.watchdog_thresh=0 {address} gdirty={dirty} gdisk=20")
 
 
 def arguments(address, dirty):
-    """Of a guest with this address that rewrites MIB,PAGES-PER-SECOND."""
-    return _ARGUMENTS.format(address=address, dirty=dirty)
+    """Of a guest with this address, or None: it asks for one every second; it
+    rewrites MIB,PAGES-PER-SECOND."""
+    return _ARGUMENTS.format(
+        address=f"gip={address}/24" if address else "gdhcp=1", dirty=dirty)

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Migrations that are canceled: the machine stays where it is, unharmed."""
+"""Migrations that are canceled, in every phase.
 
-import contextlib
-import signal
+The machine stays where it is, unharmed; once it runs on the target it is too
+late, and the migration goes on to its end.
+"""
 
 import pytest
 
 from embedded import PATIENCE, VMIM, Embedded
+from ends import Ends, code_of
 from kubeapi import wait_for
-
-SLOW = "4Mi"
-QUOTA = {"apiVersion": "v1", "kind": "ResourceQuota",
-         "metadata": {"name": "full"}, "spec": {"hard": {"pods": "1"}}}
+from phases import Held, blocked, cordoned, other
 
 
 @pytest.fixture(scope="module", name="cluster")
@@ -35,54 +34,17 @@ def fixture_machine(cluster, shared_machine):
     cluster.check_tidy()
 
 
-def other(cluster, node):
-    return next(name for name in cluster.node_names() if name != node)
+@pytest.fixture(scope="module", name="blocker")
+def fixture_blocker(cluster, shared_machine):
+    """Another one on the same node."""
+    with cordoned(cluster, other(cluster, shared_machine.node)):
+        return cluster.start_machine("blocker")
 
 
-@contextlib.contextmanager
-def full(cluster, _source, _target):
-    """No more pods than there are."""
-    cluster.create(QUOTA)
-    try:
-        yield
-    finally:
-        cluster.kubectl("delete", "quota", "full")
-
-
-@contextlib.contextmanager
-def cordoned(cluster, _source, target):
-    cluster.kubectl("cordon", target)
-    try:
-        yield
-    finally:
-        cluster.kubectl("uncordon", target)
-
-
-@contextlib.contextmanager
-def stopped(cluster, node):
-    """Its handler does not do anything meanwhile."""
-    cluster.signal("ferry-handler", node, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        cluster.signal("ferry-handler", node, signal.SIGCONT)
-
-
-def target_stopped(cluster, _source, target):
-    return stopped(cluster, target)
-
-
-def source_stopped(cluster, source, _target):
-    return stopped(cluster, source)
-
-
-# What keeps a migration in a phase.
-PHASES = {
-    "Pending": full,
-    "Scheduling": cordoned,
-    "PreparingTarget": target_stopped,
-    "TargetReady": source_stopped,
-}
+@pytest.fixture(scope="module", name="ends")
+def fixture_ends(cluster):
+    with Ends(cluster) as ends:
+        yield ends
 
 
 def cancel(cluster, name):
@@ -92,32 +54,81 @@ def cancel(cluster, name):
              PATIENCE)
 
 
-@pytest.mark.parametrize("phase", PHASES)
-def test_a_migration_is_canceled_before_it_runs(cluster, machine, phase):
-    source = machine.node
-    with PHASES[phase](cluster, source, other(cluster, source)):
-        name = machine.begin_migration()
-        machine.wait_phase(name, phase)
-        cancel(cluster, name)
-    assert machine.vmi["status"].get("migrationState", {}).get(
-        "startTimestamp") is None or \
-        machine.vmi["status"]["migrationState"].get("completed")
+def check_canceled(machine, ends, phase):
+    """It is canceled in a phase, and nothing has begun if nothing had."""
+    with Held(machine.cluster, phase, [machine]) as held:
+        held.check()
+        cancel(machine.cluster, held.names[machine])
+    end = ends.wait(held.names[machine])
+    assert end["status"]["phase"] == "Failed"
+    assert code_of(end)[0] == "Canceled"
+    return end["status"]
 
 
-def test_a_migration_is_canceled_while_memory_is_copied(cluster, machine):
-    with machine.policy(bandwidthPerMigration=SLOW):
-        name = machine.begin_migration()
-        machine.wait_copying(name, percent=20)
-        cancel(cluster, name)
-    state = machine.vmi["status"]["migrationState"]
+@pytest.mark.parametrize("phase", ["Pending", "Scheduling", "PreparingTarget",
+                                   "TargetReady"])
+def test_a_migration_is_canceled_before_it_runs(machine, ends, phase):
+    status = check_canceled(machine, ends, phase)
+    assert "mode" not in status.get("migrationState", {})
+
+
+def test_a_migration_is_canceled_before_it_is_handed_off(machine, blocker,
+                                                         ends):
+    with blocked(blocker):
+        status = check_canceled(machine, ends, "Scheduled")
+    assert "mode" not in status.get("migrationState", {})
+
+
+def test_a_migration_is_canceled_while_memory_is_copied(machine, ends):
+    state = check_canceled(machine, ends, "Running")["migrationState"]
     assert state["abortStatus"] == "Succeeded"
     assert state["failed"] and state["failureCode"] == "Canceled"
 
 
+def check_too_late(cluster, name):
+    """It is told that it is to be canceled, and goes on."""
+    cluster.delete(VMIM, name)
+    wait_for("it to be told", lambda: [
+        c for c in cluster.get(VMIM, name)["status"]["conditions"]
+        if c["type"] == "migrationAbortRequested"], PATIENCE)
+
+
+def check_arrived(machine, ends, source, name):
+    end = ends.wait(name)
+    assert end["status"]["phase"] == "Succeeded"
+    assert not end["status"]["migrationState"].get("abortRequested")
+    assert machine.node == other(machine.cluster, source)
+    machine.check_alone()
+    machine.cluster.check_tidy()
+
+
+def test_a_machine_that_runs_on_the_target_is_not_called_back(
+        cluster, shared_machine, ends):
+    with Held(cluster, "PostCopy", [shared_machine]) as held:
+        held.check()
+        check_too_late(cluster, held.names[shared_machine])
+        held.check()
+    check_arrived(shared_machine, ends, held.source,
+                  held.names[shared_machine])
+
+
+def test_a_machine_that_was_handed_over_is_not_called_back(
+        cluster, shared_machine, ends):
+    with Held(cluster, "Running", [shared_machine]) as held:
+        held.check()
+        with cluster.stopped("ferry-handler", held.target):
+            held.release()
+            wait_for("the source to give it away", lambda: shared_machine.vmi[
+                "status"]["migrationState"].get("endTimestamp"), PATIENCE)
+            check_too_late(cluster, held.names[shared_machine])
+            assert shared_machine.node == held.source
+    check_arrived(shared_machine, ends, held.source,
+                  held.names[shared_machine])
+
+
 def test_a_second_migration_is_refused_while_one_goes_on(cluster, machine):
-    with machine.policy(bandwidthPerMigration=SLOW):
-        name = machine.begin_migration()
-        machine.wait_copying(name)
+    with Held(cluster, "Running", [machine]) as held:
+        name = held.names[machine]
         uid = cluster.get(VMIM, name)["metadata"]["uid"]
         done = cluster.kubectl_raw("create", "-f", "-", stdin=f"""
 apiVersion: kubevirt.io/v1
