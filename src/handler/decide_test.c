@@ -140,21 +140,33 @@ test_the_end_of_a_domain_is_the_end_of_its_machine(void **state)
 }
 
 static void
-test_the_end_of_its_pod_is_the_end_of_a_machine(void **state)
+test_the_failure_of_its_pod_is_that_of_a_machine(void **state)
 {
 	struct scene s;
 
 	(void)state;
-	for (size_t i = 0; i < 2; i++) {
-		scene_begin(&s, "a", "Running", false);
-		s.node.pod.phase = i == 0 ? POD_FAILED : POD_SUCCEEDED;
-		s.node.facts.link = LINK_NONE;
-		s.node.facts.status = NULL;
-		scene_expect(&s, "owner-pod-down", STEP_NONE);
-		assert_string_equal(after_text(&s, "status.phase"),
-				    i == 0 ? "Failed" : "Succeeded");
-		scene_end(&s);
-	}
+	scene_begin(&s, "a", "Running", false);
+	s.node.pod.phase = POD_FAILED;
+	s.node.facts.link = LINK_NONE;
+	s.node.facts.status = NULL;
+	scene_expect(&s, "owner-pod-down", STEP_NONE);
+	assert_string_equal(after_text(&s, "status.phase"), "Failed");
+	scene_end(&s);
+}
+
+static void
+test_a_pod_that_ended_by_itself_is_for_the_controller(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "a", "Running", false);
+	s.node.pod.phase = POD_SUCCEEDED;
+	s.node.facts.link = LINK_NONE;
+	s.node.facts.status = NULL;
+	scene_expect(&s, "owner-waits", STEP_NONE);
+	assert_string_equal(after_text(&s, "status.phase"), "Running");
+	scene_end(&s);
 }
 
 static void
@@ -1054,7 +1066,9 @@ main(void)
 		cmocka_unit_test(
 			test_the_end_of_a_domain_is_the_end_of_its_machine),
 		cmocka_unit_test(
-			test_the_end_of_its_pod_is_the_end_of_a_machine),
+			test_the_failure_of_its_pod_is_that_of_a_machine),
+		cmocka_unit_test(
+			test_a_pod_that_ended_by_itself_is_for_the_controller),
 		cmocka_unit_test(test_a_domain_that_went_elsewhere_is_no_end),
 		cmocka_unit_test(
 			test_a_deleted_machine_is_shut_down_within_its_grace),

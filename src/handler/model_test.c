@@ -321,6 +321,7 @@ launcher_dies(int i)
 	if (!halves && (i == B || dice(2) == 0))
 		transfer_breaks(LAUNCH_REASON_CONNECTION_LOST);
 	pod_ends(i);
+	places[i].node.pod.phase = POD_FAILED;
 	set_domain(i, LAUNCH_NO_DOMAIN, LAUNCH_CAUSE_NONE);
 	if (halves)
 		transfer_stalls();

@@ -85,19 +85,20 @@ owner_stopped(const struct facts *f, struct decision *d)
 	return true;
 }
 
-/* Its launcher was killed, and all that was in the pod with it: nobody is left
- * to say so but this node. */
+/*
+ * Its launcher was killed, and all that was in the pod with it: nobody is left
+ * to say so but this node. One that ended by itself has said why before; if
+ * nobody has heard it, the controller finds out whether the machine went
+ * elsewhere or was shut down.
+ */
 static bool
 owner_pod_down(const struct facts *f, struct decision *d)
 {
-	bool failed;
-
-	if (f->pod == NULL || !pod_is_down(f->pod))
+	if (f->pod == NULL || f->pod->phase != POD_FAILED)
 		return false;
-	failed = f->pod->phase != POD_SUCCEEDED;
-	enter(f, d, failed ? VMI_FAILED : VMI_SUCCEEDED);
-	decision_emit(d, failed, "Stopped",
-		      "The pod that the machine was in has ended.");
+	enter(f, d, VMI_FAILED);
+	decision_emit(d, true, "Stopped",
+		      "The pod that the machine was in has failed.");
 	return true;
 }
 
