@@ -32,8 +32,8 @@ int probe_enter(bool kvm, struct err *err);
 
 /*
  * Whether a vCPU runs by KVM: one is made, and executes a loop as fast as a CPU
- * does, within timeout_ms. In a process of its own, which is killed when it hangs. The
- * device being there proves nothing.
+ * does, within timeout_ms. In a process of its own, which is killed when it
+ * hangs. The device being there proves nothing.
  */
 bool probe_kvm(uint64_t timeout_ms);
 

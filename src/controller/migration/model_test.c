@@ -28,7 +28,7 @@
 
 static unsigned long long seed;
 static bool nodes_silent, nodes_slow, api_fails;
-static unsigned removed; /* sources, while their machine was on its way */
+static unsigned removed;     /* sources, while their machine was on its way */
 static unsigned standby_lag; /* it sees something in one step of so many */
 
 static unsigned

@@ -22,7 +22,8 @@
  * Threading: any thread, one call per pod at a time. A call takes some
  * milliseconds, or some ten where DHCP is to be served; each of its waits has
  * a deadline, which a pod that stops the server can make it wait for: call it
- * where nobody else has to wait (netjob.h). None of them changes the namespaces of the calling thread.
+ * where nobody else has to wait (netjob.h). None of them changes the namespaces
+ *of the calling thread.
  */
 
 #include <net/if.h>
