@@ -216,10 +216,10 @@ class Machine:
                     text[:text.rfind("\n") + 1]
         return self._consoles
 
-    def log(self):
-        """The guest's console in the pod it is in now."""
+    def log(self, node=None):
+        """The guest's console in the pod it is in now, or on a node."""
         consoles = self.observe()
-        node = (self.cluster.find(VMI, self.name) or {}).get(
+        node = node or (self.cluster.find(VMI, self.name) or {}).get(
             "status", {}).get("nodeName")
         for pod in reversed(self.pods()):
             if pod["spec"].get("nodeName") == node:
@@ -230,9 +230,9 @@ class Machine:
         found = pattern.findall(self.log())
         return int(found[-1]) if found else 0
 
-    def count(self):
+    def count(self, node=None):
         """The last number that the guest has counted to; 0 for none yet."""
-        numbers = _NUMBER.findall(self.log())
+        numbers = _NUMBER.findall(self.log(node))
         return int(numbers[-1][1]) if numbers else 0
 
     def check(self, disk=False):

@@ -19,7 +19,8 @@ import rpc
 from embedded import PATIENCE, VMIM, Embedded
 from kubeapi import wait_for
 from proxies import BUILD, REPOSITORY
-from test_vm_faults import other, reason_of
+from phases import other
+from test_vm_faults import reason_of
 
 DEEP = bool(os.environ.get("FERRY_DEEP"))
 NEXT_LAUNCHER = os.path.join(BUILD, "tests", "system", "ferry-launcher-next")
