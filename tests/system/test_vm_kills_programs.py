@@ -2,12 +2,15 @@
 """Programs of nodes that are killed (-9) while a machine moves, in each phase.
 
 Nobody misses a handler, a kubelet or a controller, whenever it is: one machine
-gets through with all of them killed in every phase. The streams need ferry-proxy
-while they flow; post-copy waits for it. FERRY_DEEP=1 kills one at a time.
+gets through with all of them killed in every phase, and with ferry-proxy and
+the source's libvirtd killed before there is something for them to do. While
+streams flow they need ferry-proxy; post-copy waits for it. FERRY_DEEP=1 kills
+one at a time.
 """
 
 import contextlib
 import os
+import socket
 
 import pytest
 
@@ -66,19 +69,35 @@ def ports_of(machine):
 
 
 def kill(held, machine, side, what):
-    """In that phase; a target that has said where it listens says so anew."""
+    """In that phase; a target that has said where it listens says so anew, and
+    libvirtd answers again before there is something for it to do."""
     held.check()
     moved = (held.phase, side, what) == ("TargetReady", "target", "proxy")
     before = ports_of(machine) if moved else None
     Victims(machine, getattr(held, side)).kill(what)
     if moved:
         wait_for("other ports", lambda: ports_of(machine) != before, PATIENCE)
+    if what == "libvirtd":
+        wait_for("it to answer", lambda: answers(machine, held.source),
+                 PATIENCE)
+
+
+def answers(machine, node):
+    """libvirtd of the machine does. Killed often, it takes its time."""
+    pid = machine.process(node, "ferry-launcher")
+    with contextlib.suppress(OSError), \
+            socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.connect(f"/proc/{pid}/root/run/libvirt/libvirt-sock")
+        return True
+    return False
 
 
 def harmless(phase):
     """What nobody misses in a phase, in an order that keeps it."""
     found = [(side, what) for side, what in EVERYWHERE
              if what != "proxy" or phase not in ("Running", "PostCopy")]
+    if phase not in ("Running", "PostCopy"):
+        found.insert(0, ("source", "libvirtd"))
     found.sort(key=lambda victim: victim == KEEPERS.get(phase))
     return found
 

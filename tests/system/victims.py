@@ -36,11 +36,11 @@ class Victims:
         wait_for(f"{name} to end", lambda: has_ended(pid), PATIENCE)
 
     def _delete_pod(self):
-        """By force, as if its node had lost it."""
+        """With a second to end by itself."""
         pod = wait_for(f"a pod on {self.node}", lambda:
                        self.machine.pod_on(self.node), PATIENCE)
         path = path_of("v1", "pods", "default", pod["metadata"]["name"])
-        self.cluster.client.delete(path, {"gracePeriodSeconds": 0})
+        self.cluster.client.delete(path, {"gracePeriodSeconds": 1})
         wait_for("it to be gone", lambda: self.cluster.client.request(
             "GET", path).code == 404, PATIENCE)
 
