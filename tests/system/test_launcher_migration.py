@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine moves between launchers, through two ferry-proxies.
-
-FERRY_DEEP=1 breaks a post-copy, too.
-"""
+"""A machine moves between launchers, through two ferry-proxies."""
 
 import contextlib
 import os
@@ -15,7 +12,6 @@ import rpc
 from lab_space import wait_until
 from launchers import PATIENCE, LauncherLab, Machine, Shared, make_vmi
 
-DEEP = bool(os.environ.get("FERRY_DEEP"))
 # The guest rewrites 8 MiB/s: with less than that it never converges.
 SLOW = "4Mi"
 
@@ -142,34 +138,33 @@ def test_post_copy_finishes_what_does_not_converge(launcher_lab, machine):
     assert move.succeed()["mode"] == "PostCopy"
 
 
-if DEEP:
-    def test_a_post_copy_that_broke_is_taken_up_again(launcher_lab, machine):
-        move = launcher_lab.move(machine, bandwidth=4 << 20, configuration={
-            "bandwidthPerMigration": SLOW, "completionTimeoutPerGiB": 2,
-            "allowPostCopy": True, "allowWorkloadDisruption": True})
-        # libvirt on the target has to know that it is post-copy by then.
-        there = Machine(move.target)
-        wait_until(there.counter, PATIENCE, "the guest to count there")
-        move.disconnect()
-        for pod in (move.source, move.target):
-            wait_until(lambda p=pod: p.migration().get("reasonCode")
-                       == "PostCopyFailed", PATIENCE, "it to stand")
-        assert not move.source.migration()["completed"]
-        move.connect()
+def test_a_post_copy_that_broke_is_taken_up_again(launcher_lab, machine):
+    move = launcher_lab.move(machine, bandwidth=4 << 20, configuration={
+        "bandwidthPerMigration": SLOW, "completionTimeoutPerGiB": 2,
+        "allowPostCopy": True, "allowWorkloadDisruption": True})
+    # libvirt on the target has to know that it is post-copy by then.
+    there = Machine(move.target)
+    wait_until(there.counter, PATIENCE, "the guest to count there")
+    move.disconnect()
+    for pod in (move.source, move.target):
+        wait_until(lambda p=pod: p.migration().get("reasonCode")
+                   == "PostCopyFailed", PATIENCE, "it to stand")
+    assert not move.source.migration()["completed"]
+    move.connect()
 
-        def taken_up():
-            """Each try may be one too early."""
-            if move.target.migration().get("reasonCode") != "PostCopyFailed":
-                return True
-            # A source that is done with it ends.
-            with contextlib.suppress(OSError):
-                seen = move.source.migration().get("reasonCode")
-                if seen == "PostCopyFailed":
-                    move.source.call("recover", migrationUid=move.uid)
-            return not move.source.process.running()
+    def taken_up():
+        """Each try may be one too early."""
+        if move.target.migration().get("reasonCode") != "PostCopyFailed":
+            return True
+        # A source that is done with it ends.
+        with contextlib.suppress(OSError):
+            seen = move.source.migration().get("reasonCode")
+            if seen == "PostCopyFailed":
+                move.source.call("recover", migrationUid=move.uid)
+        return not move.source.process.running()
 
-        wait_until(taken_up, PATIENCE, "it to go on")
-        assert move.succeed()["mode"] == "PostCopy"
+    wait_until(taken_up, PATIENCE, "it to go on")
+    assert move.succeed()["mode"] == "PostCopy"
 
 
 def test_an_abort_that_hangs_ends_when_its_streams_are_cut(launcher_lab,
