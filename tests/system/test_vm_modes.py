@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 
 import lab_disk
-from embedded import PATIENCE, VMIM, Embedded
+from embedded import PATIENCE, Embedded
 from kubeapi import wait_for
 
 MIB = 1 << 20
