@@ -682,6 +682,31 @@ test_a_transfer_shows_its_progress(void **state)
 }
 
 static void
+test_half_a_machine_that_ends_is_not_waited_for_without_end(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	record = begin_transfer(&s);
+	s.node.status.state = LAUNCH_CRASHED;
+	scene_expect(&s, "source-runs", STEP_NONE);
+	record->mode = LAUNCH_POST_COPY;
+	scene_expect(&s, "source-halved", STEP_NONE);
+	assert_true(json_is_string(js_at(s.after, STATE "endTimestamp")));
+	/* The target may have it all, and has its time to say so. */
+	json_decref(s.machine);
+	s.machine = json_deep_copy(s.after);
+	scene_expect(&s, "source-halved", STEP_NONE);
+	assert_false(js_bool_at(s.after, STATE "failed", false));
+	s.node.facts.now_us += DECIDE_ARRIVAL_US;
+	scene_expect(&s, "source-halved", STEP_NONE);
+	assert_string_equal(after_text(&s, STATE "failureCode"),
+			    "MachineEnded");
+	scene_end(&s);
+}
+
+static void
 test_an_abort_is_passed_on_and_cuts_what_does_not_end(void **state)
 {
 	struct launch_record *record;
@@ -1089,6 +1114,8 @@ main(void)
 		cmocka_unit_test(
 			test_a_source_that_is_canceled_before_it_began_does_not),
 		cmocka_unit_test(test_a_transfer_shows_its_progress),
+		cmocka_unit_test(
+			test_half_a_machine_that_ends_is_not_waited_for_without_end),
 		cmocka_unit_test(
 			test_an_abort_is_passed_on_and_cuts_what_does_not_end),
 		cmocka_unit_test(

@@ -105,17 +105,48 @@ source_pod_down(const struct facts *f, struct decision *d)
 	return true;
 }
 
+static bool
+has_ended(const struct facts *f)
+{
+	return f->status != NULL && (f->status->state == LAUNCH_STOPPED ||
+				     f->status->state == LAUNCH_CRASHED);
+}
+
 /* The machine has ended before its launcher was asked to send it: there is
  * nothing to begin with, and nothing to wait for on the target. */
 static bool
 source_stopped(const struct facts *f, struct decision *d)
 {
-	if (f->status == NULL || facts_record(f, LAUNCH_SOURCE) != NULL ||
-	    (f->status->state != LAUNCH_STOPPED &&
-	     f->status->state != LAUNCH_CRASHED))
+	if (!has_ended(f) || facts_record(f, LAUNCH_SOURCE) != NULL)
 		return false;
 	decide_failure(f, d, "MachineEnded",
 		       "the machine ended before its migration began");
+	return true;
+}
+
+/*
+ * In post-copy, half of the machine has ended here. The target may have all of
+ * it by now, and says so then; otherwise it waits for what nobody can send any
+ * more, perhaps without an answer, and libvirt's call here waits with it.
+ */
+static bool
+source_halved(const struct facts *f, struct decision *d)
+{
+	const struct launch_record *r = facts_record(f, LAUNCH_SOURCE);
+	int64_t due_us = state_of(f)->end_us + DECIDE_ARRIVAL_US;
+
+	if (!has_ended(f) || f->status->cause == LAUNCH_CAUSE_MIGRATED ||
+	    r == NULL || r->completed || r->mode != LAUNCH_POST_COPY)
+		return false;
+	tell_left(f, d, f->now_us);
+	if (state_of(f)->end_us == 0)
+		return true;
+	if (f->now_us < due_us)
+		decision_again(d, due_us);
+	else
+		decide_failure(f, d, "MachineEnded",
+			       "the machine ended in post-copy, before all of "
+			       "it was on the target");
 	return true;
 }
 
@@ -432,6 +463,7 @@ static const struct decide_rule source_rules[] = {
 	{ "source-past", source_past },
 	{ "source-pod-down", source_pod_down },
 	{ "source-stopped", source_stopped },
+	{ "source-halved", source_halved },
 	{ "source-unstarted", source_unstarted },
 	{ "source-refused", source_refused },
 	{ "source-waits", source_waits },

@@ -257,7 +257,9 @@ tell_downtime(const struct facts *f, const struct launch_record *r,
 		return;
 	wish_set(&d->wishes, MEMBER_STATE "progress/downtimeMs",
 		 json_integer((json_int_t)r->progress.downtime_ms));
-	if (r->progress.blackout_ms != 0)
+	/* Of the switch to post-copy libvirt has seen half at most. */
+	if (r->progress.blackout_ms != 0 && r->mode != LAUNCH_POST_COPY &&
+	    state_of(f)->mode != MODE_POST_COPY)
 		wish_set(&d->wishes, MEMBER_STATE "progress/blackoutMs",
 			 json_integer((json_int_t)r->progress.blackout_ms));
 	wish_set(&d->wishes, MEMBER_STATE "progress/percent",

@@ -57,7 +57,9 @@ look_behind(struct flight *flight, struct virt_conn *conn,
 	if (virt_job_completed(conn, domain, &job, &err) == 0 && job.active) {
 		flight_progress(&job, &news->progress);
 		news->progress.downtime_ms = job.downtime_ms;
-		news->progress.blackout_ms = job.blackout_ms;
+		/* Of the switch to post-copy libvirt has seen half at most. */
+		if (!flight_peek(flight).post_copy)
+			news->progress.blackout_ms = job.blackout_ms;
 		news->has_progress = true;
 	}
 	if ((flight_peek(flight).paused || flight->halted) &&

@@ -198,8 +198,9 @@ def test_hostile_requests_leave_no_memory_behind(cluster):
     api = cluster.api()
     for case in TABLE:  # once, so that everything has been used
         send(cluster, api, case)
-    with bounded_memory(cluster, 32):
-        for case in TABLE * 2:
+    # A large block that malloc keeps, or gives back, is no leak: it comes once.
+    with bounded_memory(cluster, 64):
+        for case in TABLE * 4:
             send(cluster, api, case)
     check_alive(cluster)
 

@@ -151,7 +151,10 @@ def test_doctor_names_the_port_that_is_blocked(cluster, machine, shell):
     target = shell.environment["NODE"]
     with stopped_launcher(machine):
         name = machine.begin_migration()
-        machine.wait_phase(name, "TargetReady")
+        # It has claimed the start by now, or is about to.
+        wait_for("the target to listen", lambda: machine.vmi["status"].get(
+            "migrationState", {}).get("targetDirectMigrationNodePorts"),
+            PATIENCE)
         port = port_of(machine, DISKS)
         shell.environment["MIGRATION"] = name
         with blocked(cluster, target, port):

@@ -334,10 +334,18 @@ def test_streams_that_are_to_finish_end_with_their_daemon(bench):
     near.sendall(b"x")
     assert far.recv(1) == b"x"
     client.call("source.stop", {"key": "k1", "finish": True})
+
+    def is_seen():
+        """Whether it drains, or has ended, perhaps while it was asked."""
+        try:
+            return client.call("status")["draining"]
+        except OSError:
+            daemon_a.popen.wait(DEADLINE)
+            return True
+
     for _ in range(2):  # drains, and does not wait for it any longer
         daemon_a.popen.send_signal(signal.SIGTERM)
-        wait_for("the signal to be seen", lambda: daemon_a.popen.poll()
-                 is not None or client.call("status")["draining"])
+        wait_for("the signal to be seen", is_seen)
     assert daemon_a.popen.wait(DEADLINE) == 0
     assert receive_all(far) == b""
 
