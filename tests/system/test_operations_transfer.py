@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from embedded import PATIENCE, Embedded
+from embedded import PATIENCE, VMIM, Embedded
 from kubeapi import wait_for
 from proxies import Pki
 from runbooks import machine_shell
@@ -123,6 +123,14 @@ def stopped_launcher(machine):
         os.kill(pid, signal.SIGCONT)
 
 
+def listens(machine, name):
+    """Whether the target of a migration has said where."""
+    uid = machine.cluster.get(VMIM, name)["metadata"]["uid"]
+    state = machine.vmi["status"].get("migrationState", {})
+    return state.get("migrationUid") == uid and \
+        "targetDirectMigrationNodePorts" in state
+
+
 def port_of(machine, channel):
     ports = machine.vmi["status"]["migrationState"][
         "targetDirectMigrationNodePorts"]
@@ -152,9 +160,8 @@ def test_doctor_names_the_port_that_is_blocked(cluster, machine, shell):
     with stopped_launcher(machine):
         name = machine.begin_migration()
         # It has claimed the start by now, or is about to.
-        wait_for("the target to listen", lambda: machine.vmi["status"].get(
-            "migrationState", {}).get("targetDirectMigrationNodePorts"),
-            PATIENCE)
+        wait_for("the target to listen", lambda: listens(machine, name),
+                 PATIENCE)
         port = port_of(machine, DISKS)
         shell.environment["MIGRATION"] = name
         with blocked(cluster, target, port):
