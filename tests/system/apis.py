@@ -59,11 +59,11 @@ class Api:
         self.place = hold_port()
         self.port = self.place.getsockname()[1]
         self.clients = []
-        self.make_certificate()
-        self.kubeconfig = cluster.user_kubeconfig(
-            ACCOUNT + "kubevirt-api", *ACCOUNT_GROUPS)
-        self.start()
         try:
+            self.make_certificate()
+            self.kubeconfig = cluster.user_kubeconfig(
+                ACCOUNT + "kubevirt-api", *ACCOUNT_GROUPS)
+            self.start()
             self.install()
         except BaseException:
             self.close()
