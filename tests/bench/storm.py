@@ -160,8 +160,8 @@ def wait_parked(controller, count):
 def measure_latency(fleet, controller, plan, add):
     """From a node's write to the controller's answer to it: where somebody
     waits for that. Phases that nobody waits for are written when there is
-    time. The others wait already: as long as they come in, whoever measures
-    has as much to do with them as the server has."""
+    time. The others wait already; while they come in it takes longer, see
+    docs/benchmarks.md."""
     migrations = {machine: name
                   for name, machine in fleet.migrate(plan.waiting).items()}
     wait_parked(controller, plan.waiting - ACTIVE)
