@@ -20,6 +20,9 @@ struct tls_aead {
 
 /* The first that can and wins is taken. */
 static const struct tls_aead_backend *const backends[] = {
+#if HAVE_IPSEC_MB
+	&tls_aead_ipsecmb,
+#endif
 #if HAVE_LIBGCRYPT
 	&tls_aead_gcrypt,
 #endif

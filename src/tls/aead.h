@@ -6,8 +6,8 @@
  * aead - AES-GCM in place, one key and one direction per object. Private to
  * src/tls.
  *
- * The work is OpenSSL's, or libgcrypt's where that is faster and tls_init()
- * was called. An object stays with what it was made with.
+ * The work is OpenSSL's, or another library's where that is faster and
+ * tls_init() was called. An object stays with what it was made with.
  */
 
 #include <stdbool.h>

@@ -30,7 +30,11 @@ struct tls_aead_backend {
 };
 
 extern const struct tls_aead_backend tls_aead_evp;
-/* Only in a build with libgcrypt. */
+/* Only in a build with the library. */
 extern const struct tls_aead_backend tls_aead_gcrypt;
+extern const struct tls_aead_backend tls_aead_ipsecmb;
+
+/* Whether EVP uses VAES with AVX-512 where the CPU has it: since 3.1. */
+bool tls_evp_has_avx512(void);
 
 #endif

@@ -10,7 +10,14 @@
 #include <assert.h>
 #include <limits.h>
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
+
+bool
+tls_evp_has_avx512(void)
+{
+	return OPENSSL_version_major() > 3 || OPENSSL_version_minor() > 0;
+}
 
 static bool
 always(void)

@@ -1,40 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * libgcrypt's AES-GCM: it uses VAES and VPCLMULQDQ with AVX2, where OpenSSL
- * 3.0 wants AVX-512. A handle serves both directions.
+ * libgcrypt's AES-GCM: it uses VAES and VPCLMULQDQ with AVX2, which OpenSSL
+ * does not. A handle serves both directions.
  */
 
 #include "tls/aead_backend.h"
 
 #include <gcrypt.h>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
+#include "tls/cpu.h"
 
 #define MIN_VERSION "1.10.0"
 
-/*
- * With AVX-512 OpenSSL uses both extensions itself. clang 14 does not know
- * their names; the compiler's test for AVX2 includes that the kernel saves the
- * wide registers, which cpuid's leaf 7 does not say.
- */
+/* It does not use AVX-512, which OpenSSL does since 3.1. */
 static bool
 cpu_favours_it(void)
 {
-#if defined(__x86_64__)
-	const unsigned vaes = 1U << 9, vpclmulqdq = 1U << 10;
-	unsigned a, b, c, d;
+	enum tls_cpu_aes aes = tls_cpu_aes();
 
-	__builtin_cpu_init();
-	return __builtin_cpu_supports("avx2") &&
-	       !__builtin_cpu_supports("avx512f") &&
-	       __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & vaes) &&
-	       (c & vpclmulqdq);
-#else
-	return false;
-#endif
+	return aes == TLS_CPU_AES_AVX2 ||
+	       (aes == TLS_CPU_AES_AVX512 && !tls_evp_has_avx512());
 }
 
 static void

@@ -19,6 +19,9 @@ static const char *const names[] = {
 #if HAVE_LIBGCRYPT
 	"libgcrypt",
 #endif
+#if HAVE_IPSEC_MB
+	"intel-ipsec-mb",
+#endif
 };
 
 /* From the GCM specification: cases 1, 2, 4, 13, 14, 16. */

@@ -42,8 +42,8 @@ void tls_record_updates(const struct tls_stream *base, unsigned *ret_sent,
 			unsigned *ret_received);
 
 /*
- * Takes the named implementation of AES-GCM, "evp" or "libgcrypt", for what is
- * made from now on, even where it is not the fastest. -1 when this build or
+ * Takes the named implementation of AES-GCM, "evp", "libgcrypt" or
+ * "intel-ipsec-mb", for what is made from now on, even where it is not the fastest. -1 when this build or
  * this host does not have it; nothing has changed then.
  */
 int tls_aead_force(const char *name);
