@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same move by Ferry, from the VMIM to its success."""
+import contextlib
 import pathlib
 import re
 import time
@@ -56,10 +57,15 @@ class Site:
         clock = GuestClock(cluster.space, cluster.fabric, machine.address)
         with machine.pinging() as pinger:
             began = time.time()
-            vmim = machine.wait_migration(machine.begin_migration())
-            succeeded = timeline.first(VMIM, lambda m: m["metadata"]["uid"]
-                                       == vmim["metadata"]["uid"] and m.get(
-                "status", {}).get("phase") == "Succeeded")
+            name = machine.begin_migration()
+
+            def has_ended(thing):
+                return thing["metadata"]["name"] == name and thing.get(
+                    "status", {}).get("phase") in ("Succeeded", "Failed")
+
+            vmim = timeline.wait("the migration to end", VMIM, has_ended,
+                                 TIMEOUT_SECONDS)
+            assert vmim["status"]["phase"] == "Succeeded", vmim["status"]
             time.sleep(SETTLE_SECONDS)
         clock_gap_ms = clock.stop()
         machine.wait_alone()
@@ -74,11 +80,20 @@ class Site:
 
         return {
             "copy_s": seen("completed") - seen("startTimestamp"),
-            "total_s": (succeeded or time.time()) - began,
+            "total_s": timeline.first(VMIM, has_ended) - began,
             "ping_gap_ms": pinger.gap_ms, "clock_gap_ms": clock_gap_ms,
             "downtime_ms": machine.vmi["status"]["migrationState"].get(
                 "progress", {}).get("downtimeMs"),
             "steps": steps}
+
+    @contextlib.contextmanager
+    def resting(self):
+        """The machine does nothing, so that others can be measured."""
+        self.machine.pause()
+        try:
+            yield
+        finally:
+            self.machine.pause(False)
 
     def memory(self):
         """{program: (pss, rss) KiB} on the node that has the machine."""

@@ -6,7 +6,6 @@ memory) is moved by `virsh migrate` straight over TCP, with one connection and
 with several, through socat, and by Ferry from the VMIM on.
 """
 import argparse
-import functools
 import importlib
 import json
 import os
@@ -17,10 +16,12 @@ import statistics
 import sys
 import time
 
+from backed import back_free_memory
 from report import PAIRED_ROUNDS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MEMORY_MIB = 512
+BACKED_MIB = 2 * MEMORY_MIB  # the guest anew, and buffers on the way
 # Memory in use and pages changed per second; little of it is read meanwhile,
 # because reading is work for an emulated processor.
 LOADS = {"idle": "300,0 gsweep=2", "dirtying": "300,1000 gsweep=2"}
@@ -73,11 +74,18 @@ WAYS = (*STRAIGHT_WAYS, SOCAT, FERRY)
 
 
 def ways(lab, ferry):
-    """{name: how to move the guest once}."""
-    table = {name: functools.partial(lab.move, parallel=count)
+    """{name: function that moves the guest once}."""
+    def alone(other, move, **how):
+        def measure():
+            with other.resting():
+                back_free_memory(BACKED_MIB)
+                return move(**how)
+        return measure
+
+    table = {name: alone(ferry, lab.move, parallel=count)
              for name, count in STRAIGHT_WAYS.items()}
-    table[SOCAT] = functools.partial(lab.move, through_socat=True)
-    table[FERRY] = ferry.move
+    table[SOCAT] = alone(ferry, lab.move, through_socat=True)
+    table[FERRY] = alone(lab, ferry.move)
     return table
 
 

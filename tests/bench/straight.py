@@ -56,6 +56,10 @@ class Site:
     def close(self):
         self.lab.close()
 
+    def resting(self):
+        """The guest does nothing, so that others can be measured."""
+        return self.guest.paused()
+
     def _virsh(self, source, target, uri, parallel):
         more = ("--parallel", "--parallel-connections", str(parallel)) \
             if parallel else ()

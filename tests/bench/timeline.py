@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 
-from kubeapi import path_of
+from kubeapi import path_of, wait_for
 
 WATCHED = {"pods": "v1", "virtualmachineinstances": "kubevirt.io/v1",
            "virtualmachineinstancemigrations": "kubevirt.io/v1"}
@@ -84,6 +84,15 @@ class Timeline:
             if condition(thing):
                 return when
         return None
+
+    def wait(self, what, plural, condition, patience):
+        """The first object seen that fulfils the condition; looks at what the
+        watches have brought, so that waiting costs the cluster nothing."""
+        def found():
+            return next((thing for _, thing in self._watchers[plural].seen
+                         if condition(thing)), None)
+
+        return wait_for(what, found, patience)
 
     def logged(self, program, node, text):
         """When a program of a node first logged a line with this text."""
