@@ -130,7 +130,7 @@ run_libvirt(struct probe *probe, struct err *err)
 		.loop = probe->loop,
 		.children = children,
 		.seed_dir = "/nonexistent",
-		.private_dir = "",
+		.private_dir = "/run/ferry-probe",
 	};
 	struct libvirtd *libvirtd;
 	struct virtworker *worker;

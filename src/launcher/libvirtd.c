@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/libvirtd.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@
 
 #define SOCKET "/var/run/libvirt/libvirt-sock"
 #define PID_FILE "/run/libvirt/libvirtd.pid"
+#define QEMU_DRIVER "libvirt_driver_qemu.so"
 #define PAUSE_FIRST_US 100000U
 #define PAUSE_MAX_US 5000000U
 #define STEADY_MS 30000U /* lived that long: the next pause is short */
@@ -134,6 +136,32 @@ configure(const struct libvirtd_config *config, struct err *err)
 	return write_file(dir, "qemu.conf", qemu, err);
 }
 
+/*
+ * Of libvirt's drivers only the one for QEMU. The others look at all devices
+ * and networks as libvirtd starts, just when a machine is to arrive. Where
+ * libvirt keeps its drivers elsewhere, it takes them all.
+ */
+static int
+choose_drivers(const struct libvirtd_config *config, struct err *err)
+{
+	AUTO(free_ptr)
+	char *dir = xasprintf("%s/libvirt/drivers", config->private_dir);
+	AUTO(free_ptr) char *path = xasprintf("%s/" QEMU_DRIVER, dir);
+
+	if (access(LIBVIRT_DRIVERS "/" QEMU_DRIVER, R_OK) == -1) {
+		log_info(NULL, "no '%s': libvirtd loads all of its drivers",
+			 LIBVIRT_DRIVERS "/" QEMU_DRIVER);
+		return 0;
+	}
+	if (files_make_dir(dir, err) == -1)
+		return -1;
+	if (symlink(LIBVIRT_DRIVERS "/" QEMU_DRIVER, path) == -1 &&
+	    errno != EEXIST)
+		return err_errno(err, "cannot make '%s'", path);
+	(void)setenv("LIBVIRT_DRIVER_DIR", dir, 1);
+	return 0;
+}
+
 /* Without root everything that libvirt keeps is below HOME. */
 static int
 set_environment(const struct libvirtd_config *config, struct err *err)
@@ -230,7 +258,8 @@ libvirtd_start(const struct libvirtd_config *config,
 {
 	struct libvirtd *libvirtd;
 
-	if (set_environment(config, err) == -1 || configure(config, err) == -1)
+	if (set_environment(config, err) == -1 ||
+	    choose_drivers(config, err) == -1 || configure(config, err) == -1)
 		return -1;
 	if (seed(config, err) == -1)
 		log_info(NULL,

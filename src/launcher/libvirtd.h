@@ -24,7 +24,7 @@ struct libvirtd_config {
 	struct loop *loop;
 	struct children *children;
 	const char *seed_dir;    /* of capabilities; may not exist */
-	const char *private_dir; /* without root: for its files */
+	const char *private_dir; /* for its files */
 	bool nonroot;
 };
 

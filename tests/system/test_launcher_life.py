@@ -4,6 +4,7 @@
 import glob
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -63,6 +64,13 @@ def kill_all(pids):
     assert pids
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
+
+
+def drivers_of(pod):
+    """Names of the drivers that the pod's libvirtd has loaded."""
+    libvirtd, = pod.processes("libvirtd")
+    with open(f"/proc/{libvirtd}/maps", encoding="utf-8") as file:
+        return set(re.findall(r"/libvirt_driver_(\w+)\.so", file.read()))
 
 
 def test_the_node_is_told_by_what_its_libvirt_says(launcher_lab):
@@ -150,6 +158,7 @@ def test_a_machine_has_disks_of_each_kind(launcher_lab, tmp_path):
 def test_libvirt_takes_every_domain_that_is_made(launcher_lab):
     pod = launcher_lab.new_pod(launcher_lab.b, make_vmi("none"))
     wait_until(lambda: pod.status()["libvirtUp"], PATIENCE, "libvirtd")
+    assert drivers_of(pod) == {"qemu"}
     connection = pod.connect()
     try:
         for path in glob.glob(DOMAINS):
