@@ -629,15 +629,20 @@ def test_progress_of_a_long_transfer_is_shown(played, machine):
     path = namespaced(VMIS, *machine.split("/"))
     percent = 0
 
-    def shown():
+    seen = set()
+
+    def goes_on():
         nonlocal percent
         percent += 1
         played.api.patch(path, {"status": {"migrationState": {
             "progress": {"percent": min(percent, 99),
                          "bytesRemaining": 4096}}}})
-        return status(trip.now()).get("migrationState", {}).get("progress")
-    found = wait_for("progress on the migration", shown)
-    assert found["bytesRemaining"] == 4096
+        found = status(trip.now()).get("migrationState", {}).get("progress")
+        if found:
+            assert found["bytesRemaining"] == 4096
+            seen.add(found["percent"])
+        return len(seen) == 3
+    wait_for("progress on the migration", goes_on)
     played.release("arrive", machine)
     assert status(trip.wait(*FINAL))["phase"] == "Succeeded"
 

@@ -33,16 +33,25 @@
  * waits for one: what follows from a phase is done at once.
  */
 #define SETTLE_US TIME_US_PER_SECOND
+/* As often as nodes tell how far a transfer is. */
+#define PROGRESS_US TIME_US_PER_SECOND
 /* With so many going on that nobody looks at each, and nodes that have much to
  * do, the writes would be in the way of those that somebody waits for. */
 #define SETTLE_STORM_US (30 * TIME_US_PER_SECOND)
-#define PROGRESS_US (10 * TIME_US_PER_SECOND)
+#define PROGRESS_STORM_US (10 * TIME_US_PER_SECOND)
 /* When caches are looked at again that do not show yet what was written. */
 #define CATCH_UP_US TIME_US_PER_SECOND
 /* A hand-off of which nobody knows is not tried again before. */
 #define HANDOFF_UNKNOWN_US (10 * TIME_US_PER_SECOND)
 
 static void turn(struct run *run);
+
+/* Whether so many go on that what only people look at has to wait. */
+static bool
+in_storm(const struct run *run)
+{
+	return slots_used(run->all->slots) > MIGRATIONS_URGENT_MAX;
+}
 
 static void
 drop_orders(struct run *run)
@@ -208,8 +217,7 @@ remember(struct run *run, const struct facts *f)
 	run->waited_since_us = waiting == NULL ? 0 : waiting->since_us;
 	free(run->waited_for);
 	run->waited_for = xstrdup(waiting == NULL ? "" : waiting->reason);
-	run->urgent = slots_used(run->all->slots) <= MIGRATIONS_URGENT_MAX &&
-		      rank_priority(f) >= RANK_ACTIVE;
+	run->urgent = !in_storm(run) && rank_priority(f) >= RANK_ACTIVE;
 	free(run->vmi_uid);
 	run->vmi_uid = xstrdup(f->vmi == NULL ? "" : f->vmi->meta.uid);
 }
@@ -450,6 +458,7 @@ progress_due(struct run *run, const struct facts *f)
 {
 	const struct migration_state *state = facts_state(f);
 	struct note *note = run->note;
+	int64_t pause_us = in_storm(run) ? PROGRESS_STORM_US : PROGRESS_US;
 	AUTO(js_unref) json_t *parsed = NULL;
 	json_t *progress;
 	struct err err;
@@ -458,8 +467,8 @@ progress_due(struct run *run, const struct facts *f)
 		return NULL;
 	if (note->progress_us == 0)
 		note->progress_us = f->now_us;
-	if (f->now_us < note->progress_us + PROGRESS_US) {
-		decision_again(&run->decision, note->progress_us + PROGRESS_US);
+	if (f->now_us < note->progress_us + pause_us) {
+		decision_again(&run->decision, note->progress_us + pause_us);
 		return NULL;
 	}
 	note->progress_us = f->now_us;
@@ -476,9 +485,7 @@ progress_due(struct run *run, const struct facts *f)
 static int64_t
 settle_us(const struct run *run)
 {
-	return slots_used(run->all->slots) > MIGRATIONS_URGENT_MAX
-		       ? SETTLE_STORM_US
-		       : SETTLE_US;
+	return in_storm(run) ? SETTLE_STORM_US : SETTLE_US;
 }
 
 /* Whether its status is to be written now; if not, when. */
