@@ -23,6 +23,7 @@ import sys
 import time
 
 import peers as peer_table
+from backed import back_free_memory
 
 GIB = 2 ** 30
 IDLE_CONNECTIONS = 1000
@@ -35,6 +36,7 @@ CLIENTS = 16
 DISTURBED = 0.05
 ATTEMPTS = 4
 PAUSE_SECONDS = 0.5
+BACKED_MIB = 256  # what 64 streams have on the way, and more
 
 
 class MeasureError(Exception):
@@ -184,6 +186,7 @@ def run_loadgen(tools, site, arguments):
         relay = site.group.cpu_seconds() if site.group else 0
         return relay + children_seconds()
 
+    back_free_memory(BACKED_MIB)
     start, busy, own = time.monotonic(), machine_busy_seconds(), own_seconds()
     done = subprocess.run([tools.loadgen, *arguments, *site.addresses()],
                           capture_output=True, text=True, check=False)
