@@ -7,18 +7,19 @@ import shutil
 import subprocess
 
 from embedded import FERRYCTL
+from installed import make_path
 from proxies import BUILD, REPOSITORY
 
 DEADLINE = 600
 DEMO = os.path.join(REPOSITORY, "tests", "demo")
 
 
-def run(*command):
+def run(*command, **environment):
     """Runs something to its end; what it printed, and how it ended."""
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, timeout=DEADLINE, check=False,
-        env={**os.environ, "FERRY_BUILD": BUILD})
+        env={**os.environ, "FERRY_BUILD": BUILD, **environment})
     return done.stdout, done.returncode
 
 
@@ -46,6 +47,11 @@ def test_it_leaves_nothing_and_says_what_to_try_next():
         assert os.path.exists(os.path.join(REPOSITORY, name)), step
     for name in re.findall(r"(?:examples|docs)/\S+\.(?:yaml|md)", text):
         assert os.path.exists(os.path.join(REPOSITORY, name)), name
+
+
+def test_it_calls_no_programs_but_those_that_are_installed_for_it(tmp_path):
+    text, code = run(DEMO, PATH=make_path("demo", tmp_path))
+    assert code == 0, text
 
 
 def test_what_it_says_about_a_cluster_that_stays_can_be_typed():
