@@ -173,6 +173,7 @@ flight_progress(const struct virt_progress *job, struct launch_progress *to)
 {
 	uint64_t done =
 		job->total > job->remaining ? job->total - job->remaining : 0;
+	uint64_t gain;
 
 	*to = (struct launch_progress){
 		.percent = job->total > 0 ? (uint32_t)(done * 100 / job->total)
@@ -186,7 +187,11 @@ flight_progress(const struct virt_progress *job, struct launch_progress *to)
 		.expected_downtime_ms = job->downtime_ms,
 		.throttle_percent = job->throttle,
 	};
-	if (job->rate > job->dirty_rate)
-		to->eta_seconds =
-			job->remaining / (job->rate - job->dirty_rate);
+	if (job->rate <= job->dirty_rate)
+		return;
+	/* Rounded up: 0 would say that it is not known. */
+	gain = job->rate - job->dirty_rate;
+	to->eta_seconds = job->remaining / gain + (job->remaining % gain != 0);
+	if (to->eta_seconds == 0)
+		to->eta_seconds = 1;
 }
