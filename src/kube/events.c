@@ -36,6 +36,7 @@ struct memo {
 	char *path;
 	char *message; /* to be written; NULL: as it was */
 	int64_t count;
+	int64_t seen_us; /* the last of them */
 	uint64_t written_ms;
 	bool dirty;
 	/* Similar ones. */
@@ -298,10 +299,10 @@ create(struct events *e, struct memo *m, const struct events_ref *ref,
 static void
 write_count(struct events *e, struct memo *m)
 {
-	char now[TIME_TEXT_SIZE];
+	char seen[TIME_TEXT_SIZE];
 	AUTO(js_unref)
 	json_t *body = json_pack("{s:I,s:s}", "count", (json_int_t)m->count,
-				 "lastTimestamp", time_now_text(now));
+				 "lastTimestamp", time_text(m->seen_us, seen));
 	struct events_write write = { "PATCH", m->path, m->path, body };
 
 	if (m->message != NULL)
@@ -348,6 +349,7 @@ repeat(struct events *e, struct memo *m, struct memo *budget,
 	uint64_t since = loop_now_ms() - m->written_ms;
 
 	m->count++;
+	m->seen_us = time_now_us();
 	if (message != NULL) {
 		free(m->message);
 		m->message = xstrdup(message);

@@ -6,7 +6,8 @@
  * events - Events about objects, as a component of Kubernetes writes them.
  *
  * The same news about the same object is one Event with a count, which is
- * written at most every EVENTS_REPEAT_MS, and at the end of that time. Many
+ * written at most every EVENTS_REPEAT_MS, and at the end of that time; it says
+ * when it was news the last time, not when that was written. Many
  * different messages with the same reason about the same object become one
  * Event with the text of the last, as in Kubernetes. Each object has a budget
  * of writes (EVENTS_BURST, one more every EVENTS_REFILL_MS); what is over it is

@@ -15,6 +15,7 @@
 #include "base/test.h"
 #include "kube/client.h"
 #include "kube/testapi.h"
+#include "meta/time.h"
 
 #define WRITES_MAX 64
 
@@ -45,6 +46,7 @@ on_write(const struct events_write *write, void *arg)
 }
 
 #define REPEAT_MS 40
+#define OTHER_SECOND_MS 1100
 
 static int
 setup(void **state)
@@ -205,6 +207,26 @@ test_the_count_is_written_when_its_time_has_come(void **state)
 }
 
 static void
+test_a_repeat_was_seen_when_it_was_seen_not_when_it_is_written(void **state)
+{
+	struct events_config config = { .loop = loop,
+					.component = "c",
+					.write = on_write,
+					.repeat_ms = OTHER_SECOND_MS };
+	struct events *later = events_new(&config);
+	char seen[TIME_TEXT_SIZE];
+
+	(void)state;
+	events_emit(later, &vmi, "Normal", "R", "same");
+	events_emit(later, &vmi, "Normal", "R", "same");
+	(void)time_now_text(seen);
+	until_written(2);
+	assert_int_equal(js_int_at(writes[1].body, "count", 0), 2);
+	assert_true(strcmp(text(1, "lastTimestamp"), seen) <= 0);
+	events_free(later);
+}
+
+static void
 test_many_messages_of_a_kind_become_one_event(void **state)
 {
 	(void)state;
@@ -316,6 +338,7 @@ main(void)
 		TEST(test_an_event_whose_write_failed_is_written_anew),
 		TEST(test_the_same_news_is_counted_and_not_written_each_time),
 		TEST(test_the_count_is_written_when_its_time_has_come),
+		TEST(test_a_repeat_was_seen_when_it_was_seen_not_when_it_is_written),
 		TEST(test_many_messages_of_a_kind_become_one_event),
 		TEST(test_an_object_has_a_budget_and_others_have_theirs),
 		TEST(test_long_texts_are_cut_between_characters),
