@@ -595,6 +595,50 @@ test_a_timeline_knows_pods_events_and_earlier_migrations(void **state)
 				    expected[i]);
 }
 
+/* All within one second, as short ones are. */
+static void
+test_a_timeline_has_what_the_nodes_did_between_the_phases(void **state)
+{
+	AUTO(timeline_unref) struct timeline *timeline = timeline_new();
+	static const char *const phases[] = { "Pending", "Scheduled",
+					      "TargetReady", "Running",
+					      "Succeeded" };
+	static const char *const expected[] = {
+		"asked for",
+		"Pending",
+		"Scheduled",
+		"TargetReady",
+		"the source node begins the transfer",
+		"Running",
+		"the guest runs on the target node",
+		"the nodes say that it is over",
+		"Succeeded",
+	};
+	const char *when = "2026-11-16T10:00:00Z";
+	AUTO(js_unref)
+	json_t *vmim = json_pack(
+		"{s:{s:s}, s:{s:{s:s, s:s, s:s}, s:[]}}", "metadata",
+		"creationTimestamp", when, "status", "migrationState",
+		"startTimestamp", when, "targetNodeDomainReadyTimestamp", when,
+		"endTimestamp", when, "phaseTransitionTimestamps");
+	AUTO(js_unref) json_t *list = NULL;
+	size_t left;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(phases); i++)
+		json_array_append_new(
+			json_object_get(json_object_get(vmim, "status"),
+					"phaseTransitionTimestamps"),
+			json_pack("{s:s, s:s}", "phase", phases[i],
+				  "phaseTransitionTimestamp", when));
+	timeline_add_migration(timeline, vmim);
+	list = timeline_json(timeline, &left);
+	assert_int_equal(json_array_size(list), ARRAY_LEN(expected));
+	for (size_t i = 0; i < ARRAY_LEN(expected); i++)
+		assert_string_equal(js_str_at(json_array_get(list, i), "what"),
+				    expected[i]);
+}
+
 static void
 test_paragraphs_break_between_words(void **state)
 {
@@ -644,6 +688,8 @@ main(void)
 		cmocka_unit_test(test_a_timeline_keeps_the_newest_in_order),
 		cmocka_unit_test(
 			test_a_timeline_knows_pods_events_and_earlier_migrations),
+		cmocka_unit_test(
+			test_a_timeline_has_what_the_nodes_did_between_the_phases),
 		cmocka_unit_test(test_paragraphs_break_between_words),
 	};
 

@@ -76,29 +76,26 @@ timeline_add(struct timeline *timeline, const char *time, const char *who,
 }
 
 static void
-add_phases(struct timeline *timeline, const json_t *object, const char *who)
+add_phase(struct timeline *timeline, const json_t *item, const char *who)
 {
-	const json_t *item;
-	size_t i;
-
-	json_array_foreach(
-		js_arr_at(object, "status.phaseTransitionTimestamps"), i, item)
-	{
-		timeline_add(timeline,
-			     js_str_at(item, "phaseTransitionTimestamp"), who,
-			     "%s", js_str_at(item, "phase"));
-	}
+	timeline_add(timeline, js_str_at(item, "phaseTransitionTimestamp"), who,
+		     "%s", js_str_at(item, "phase"));
 }
 
 void
 timeline_add_machine(struct timeline *timeline, const json_t *vmi)
 {
 	const json_t *conditions = js_arr_at(vmi, "status.conditions");
-	const json_t *paused;
+	const json_t *paused, *item;
+	size_t i;
 
 	timeline_add(timeline, js_str_at(vmi, "metadata.creationTimestamp"),
 		     "machine", "created");
-	add_phases(timeline, vmi, "machine");
+	json_array_foreach(js_arr_at(vmi, "status.phaseTransitionTimestamps"),
+			   i, item)
+	{
+		add_phase(timeline, item, "machine");
+	}
 	if (condition_is_true(conditions, COND_PAUSED)) {
 		paused = condition_get(conditions, COND_PAUSED);
 		timeline_add(timeline, js_str_at(paused, "lastTransitionTime"),
@@ -133,25 +130,56 @@ add_telling(struct timeline *timeline, const json_t *vmim, const char *type,
 			     js_str_at(cond, "reason"));
 }
 
+/* What the nodes say of it, in order, and which phases follow from that. */
+static const struct {
+	const char *member, *what;
+	bool before_running; /* or before the end */
+} said_by_nodes[] = {
+	{ "startTimestamp", "the source node begins the transfer", true },
+	{ "targetNodeDomainReadyTimestamp", "the guest runs on the target node",
+	  false },
+	{ "endTimestamp", "the nodes say that it is over", false },
+};
+
+static bool
+comes_before(size_t nr, const char *phase)
+{
+	return str_equal(phase, "Succeeded") || str_equal(phase, "Failed") ||
+	       (str_equal(phase, "Running") &&
+		said_by_nodes[nr].before_running);
+}
+
+/* All may be within one second: each moment before what came of it. */
+static void
+add_course(struct timeline *timeline, const json_t *vmim)
+{
+	const json_t *phases =
+		js_arr_at(vmim, "status.phaseTransitionTimestamps");
+	const json_t *state = js_obj_at(vmim, "status.migrationState");
+	size_t said = 0;
+
+	/* One round more: what came of the last is still to be seen. */
+	for (size_t i = 0; i <= json_array_size(phases); i++) {
+		const json_t *item = json_array_get(phases, i);
+		const char *phase = js_str_at(item, "phase");
+
+		for (; said < ARRAY_LEN(said_by_nodes) &&
+		       (item == NULL || comes_before(said, phase));
+		     said++)
+			timeline_add(
+				timeline,
+				js_str_at(state, said_by_nodes[said].member),
+				"migration", "%s", said_by_nodes[said].what);
+		add_phase(timeline, item, "migration");
+	}
+}
+
 void
 timeline_add_migration(struct timeline *timeline, const json_t *vmim)
 {
-	static const struct {
-		const char *member, *what;
-	} moments[] = {
-		{ "startTimestamp", "the source node begins the transfer" },
-		{ "targetNodeDomainReadyTimestamp",
-		  "the guest runs on the target node" },
-		{ "endTimestamp", "the nodes say that it is over" },
-	};
-	const json_t *state = js_obj_at(vmim, "status.migrationState");
-
 	timeline_add(timeline, js_str_at(vmim, "metadata.creationTimestamp"),
 		     "migration", "%s", asked_by(vmim));
-	for (size_t i = 0; i < ARRAY_LEN(moments); i++)
-		timeline_add(timeline, js_str_at(state, moments[i].member),
-			     "migration", "%s", moments[i].what);
-	add_phases(timeline, vmim, "migration");
+	add_course(timeline, vmim);
 	timeline_add(timeline, js_str_at(vmim, "metadata.deletionTimestamp"),
 		     "migration", "canceled: somebody deleted it");
 	add_telling(timeline, vmim, COND_WAITING, "waits");
