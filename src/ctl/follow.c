@@ -75,7 +75,6 @@ transfer_line(const json_t *progress)
 		(void)snprintf(eta, sizeof(eta), "%llds", (long long)seconds);
 	else
 		(void)snprintf(eta, sizeof(eta), "?");
-	/* What is cut off first in a narrow window comes last. */
 	return xasprintf(
 		"[%s] %3d%%  ETA %s, %s/s, dirties %s/s, pass %lld, %s left, "
 		"%s sent",
@@ -111,7 +110,7 @@ running_line(const char *phase, const json_t *state, const json_t *waiting)
 
 	if (str_equal(mode, "PreCopy"))
 		mode = "";
-	/* The sentence is last: a narrow window has room for the reason. */
+	/* The sentence is last: what changes stays in its place. */
 	return xasprintf("%s%s%s %s%s%s%s%s", phase,
 			 usual ? "" : ", waiting: ", usual ? "" : reason, mode,
 			 mode[0] == '\0' ? "" : " ", transfer,
@@ -178,6 +177,7 @@ struct following {
 	struct loop_timer *detach;   /* runs after the first Ctrl-C */
 	struct loop_signal *interrupt;
 	char *shown;
+	unsigned above; /* lines of it above the cursor */
 	bool over;
 	enum follow_end end;
 	int result;
@@ -240,7 +240,7 @@ show(struct following *f, char *text)
 	if (f->shown != NULL && str_equal(f->shown, line))
 		return;
 	if (f->terminal) {
-		screen_rewrite_line(line);
+		screen_rewrite(line, &f->above);
 	} else {
 		(void)printf("%s\n", line);
 		(void)fflush(stdout);
@@ -309,6 +309,7 @@ say(struct following *f, const char *what)
 {
 	if (f->terminal)
 		(void)printf("\n");
+	f->above = 0;
 	(void)fflush(stdout);
 	(void)fprintf(stderr, "%s %s\n", f->request->migration, what);
 }

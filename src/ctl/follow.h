@@ -5,10 +5,11 @@
 /*
  * follow - shows a migration until it has ended.
  *
- * On a terminal one line that is rewritten, with a bar; otherwise a line for
- * each change, which is each second of a transfer; or a JSON object in each
- * line. A migration that waits says for what. Ctrl-C stops following and leaves
- * the migration alone; a second one within FOLLOW_TWICE_MS cancels it.
+ * On a terminal a text that is rewritten, with a bar, in as many lines as it
+ * needs; otherwise a line for each change, which is each second of a transfer;
+ * or a JSON object in each line. A migration that waits says for what. Ctrl-C
+ * stops following and leaves the migration alone; a second one within
+ * FOLLOW_TWICE_MS cancels it.
  *
  * An API server that goes away meanwhile is waited for, and the line says so.
  *

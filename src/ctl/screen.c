@@ -18,6 +18,7 @@
 #define OTHER_SCREEN "\033[?1049h\033[?25l" /* and no cursor */
 #define OWN_SCREEN "\033[?25h\033[?1049l"
 #define HOME "\033[H"
+#define UP "\033[%uA"
 #define CLEAR_LINE "\033[K"
 #define CLEAR_BELOW "\033[J"
 #define DELETE 0x7f
@@ -82,16 +83,40 @@ screen_fit(const char *text, unsigned columns)
 	return len;
 }
 
-void
-screen_rewrite_line(const char *text)
+size_t
+screen_break(const char *text, unsigned columns)
 {
-	unsigned columns, rows;
+	size_t fit = screen_fit(text, columns);
+	size_t len = fit;
+
+	if (text[fit] == '\0')
+		return fit;
+	while (len > 0 && text[len] != ' ')
+		len--;
+	return len > 0 ? len : fit;
+}
+
+void
+screen_rewrite(const char *text, unsigned *above)
+{
+	unsigned columns, rows, line = 0;
+	size_t len;
 
 	screen_size(&columns, &rows);
 	/* The last column is left free: some terminals wrap there. */
-	(void)printf("\r%.*s" CLEAR_LINE, (int)screen_fit(text, columns - 1),
-		     text);
+	columns = columns > 1 ? columns - 1 : 1;
+	if (*above > 0)
+		(void)printf(UP, *above);
+	(void)printf("\r");
+	len = screen_break(text, columns);
+	for (; text[len] != '\0' && line + 1 < rows; line++) {
+		(void)printf("%.*s" CLEAR_LINE "\n", (int)len, text);
+		text += len + strspn(text + len, " ");
+		len = screen_break(text, columns);
+	}
+	(void)printf("%.*s" CLEAR_BELOW, (int)len, text);
 	(void)fflush(stdout);
+	*above = line;
 }
 
 static void

@@ -37,8 +37,17 @@ char *screen_clean(char *text, bool lines);
  * counts as one column. */
 size_t screen_fit(const char *text, unsigned columns);
 
-/* One line in place of the one that was there. */
-void screen_rewrite_line(const char *text);
+/* How many bytes of it go into the first line if it is broken between words;
+ * a word that is too long for a line is cut. */
+size_t screen_break(const char *text, unsigned columns);
+
+/*
+ * Text in place of the one that was there, in as many lines as it needs; what
+ * does not fit on the screen is cut off. *above is how many lines the one
+ * before has above that of the cursor: 0 at first, and after something else was
+ * written.
+ */
+void screen_rewrite(const char *text, unsigned *above);
 
 /*
  * The whole screen, and the keyboard: pressed is told each key, resized that

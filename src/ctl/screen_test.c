@@ -51,6 +51,19 @@ test_a_line_is_cut_between_characters(void **state)
 	assert_int_equal(screen_fit("abc", 0), 0);
 }
 
+static void
+test_a_text_is_broken_between_words(void **state)
+{
+	(void)state;
+	assert_int_equal(screen_break("ab cd", 5), 5);
+	assert_int_equal(screen_break("ab cd", 4), 2);
+	assert_int_equal(screen_break("ab cd", 2), 2);
+	assert_int_equal(screen_break("\xc3\xbc\xc3\xbc cd", 3), 4);
+	/* A word that is too long is cut. */
+	assert_int_equal(screen_break("abcdef", 4), 4);
+	assert_int_equal(screen_break("", 4), 0);
+}
+
 static char *
 text_of(const struct table *table, size_t rows)
 {
@@ -92,6 +105,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_would_steer_a_terminal_is_replaced),
 		cmocka_unit_test(test_a_line_is_cut_between_characters),
+		cmocka_unit_test(test_a_text_is_broken_between_words),
 		cmocka_unit_test(test_columns_are_as_wide_as_what_is_in_them),
 	};
 

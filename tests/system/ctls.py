@@ -117,14 +117,19 @@ class Terminal:
         """The lines of the screen, as they are."""
         return self.tmux("capture-pane", "-p").splitlines()
 
-    def wait(self, part, deadline=PATIENCE):
+    def wait_words(self, part):
+        """The same of words that may be in several lines."""
+        return self.wait(" ".join(part.split()),
+                         read=lambda text: " ".join(text.split()))
+
+    def wait(self, part, deadline=PATIENCE, read=str):
         """Until this is to be read; the text."""
         found = ""
 
         def is_there():
             nonlocal found
             found = self.text()
-            return part in found
+            return part in read(found)
 
         try:
             wait_for(f"'{part}' on the terminal", is_there, deadline)

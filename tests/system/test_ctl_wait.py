@@ -105,18 +105,33 @@ def test_a_terminal_gets_a_bar_in_one_line(world, machine):
         assert "\nSucceeded\n" in terminal.text()
 
 
-def test_a_narrow_terminal_is_not_wrapped(world, machine):
+def test_a_narrow_terminal_shows_all_of_it(world, machine):
     with world.terminal(f"ferryctl migrate {machine} --wait", columns=50,
                         rows=8) as terminal:
         wait_transfer(world, machine)
         for percent in range(40, 60, 5):
             world.progress(machine, **{**HALF, "percent": percent})
-            terminal.wait(f" {percent}%")
-        assert sum("Running" in line for line in terminal.shown()) == 1
-        assert BAR[:49].replace("#.", "##").replace("50%", "55%") in \
-            terminal.shown()
+            terminal.wait_words(f" {percent}%")
+        shown = terminal.shown()
+        assert max(map(len, shown)) < 50
+        # In several lines, and nothing of what was there before.
+        words = " ".join(" ".join(shown).split())
+        assert words.count("Running") == words.count("sent") == 1, shown
+        assert " ".join(BAR.replace("#.", "##").replace("50%", "55%").split()
+                        ) in words
         world.played.release("arrive", f"default/{machine}")
         assert terminal.status() == 0
+        assert "\nSucceeded\n" in terminal.text()
+        assert "sent" not in terminal.text()
+
+
+def test_a_narrow_terminal_is_told_all_of_a_failure(world, machine):
+    why = "a sentence which is much too long for one line of a narrow terminal"
+    world.played.fail(f"default/{machine}", why)
+    with world.terminal(f"ferryctl migrate {machine} --wait", columns=40,
+                        rows=12) as terminal:
+        assert terminal.status() == 3
+        terminal.wait_words(why)
 
 
 def test_once_ctrl_c_leaves_it_alone(world, machine):
@@ -193,9 +208,9 @@ def test_a_cancel_that_nobody_acknowledges_is_told(world, machine):
                         columns=60) as terminal:
         wait_transfer(world, machine)
         world.progress(machine, **HALF)
-        terminal.wait(BAR[:59])
+        terminal.wait_words(BAR)
         world.told("migrate-cancel", machine)
-        terminal.wait("Running, waiting: AbortAcknowledgement [####")
+        terminal.wait_words("Running, waiting: AbortAcknowledgement [####")
         world.played.release("abort", key)
         assert terminal.status() == 4
 
