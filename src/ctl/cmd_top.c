@@ -104,10 +104,10 @@ show(struct top *t)
 		write_text(t, text);
 	} else if (t->screen != NULL) {
 		screen_size(&columns, &rows);
-		text = overview_text(now, rows);
+		text = overview_text(now, columns, rows);
 		screen_draw(t->screen, text);
 	} else {
-		text = overview_text(now, 0);
+		text = overview_text(now, 0, 0);
 		write_text(t, text);
 	}
 }

@@ -41,8 +41,13 @@ struct overview_facts {
 
 /* A new reference. */
 json_t *overview_json(const struct overview_facts *facts);
-/* The same for people, in at most so many lines if they are not 0; to be
- * freed. */
-char *overview_text(const json_t *overview, unsigned lines);
+/*
+ * The same for people, in at most so many lines of so many columns, if they are
+ * not 0; to be freed. Where it is too narrow, why a migration waits or failed
+ * stands below it, and where that is not enough the names of migrations are
+ * left off: machines have names, too. What is still too long is for whoever
+ * draws it to cut.
+ */
+char *overview_text(const json_t *overview, unsigned columns, unsigned lines);
 
 #endif

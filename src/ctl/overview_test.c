@@ -125,7 +125,7 @@ static void
 test_the_table_shows_what_runs_waits_and_has_ended(void **state)
 {
 	AUTO(js_unref) json_t *o = overview("");
-	AUTO(free_ptr) char *text = overview_text(o, 0);
+	AUTO(free_ptr) char *text = overview_text(o, 0, 0);
 
 	(void)state;
 	assert_string_equal(
@@ -149,6 +149,33 @@ test_the_table_shows_what_runs_waits_and_has_ended(void **state)
 		"n2    NotReady    1    1   1\n"
 		"n3    Ready       0    0   0    drained\n"
 		"n4    NoMachines  0    1   0\n");
+}
+
+static void
+test_a_narrow_window_shows_why_below(void **state)
+{
+	AUTO(js_unref) json_t *o = overview("");
+	AUTO(free_ptr) char *text = overview_text(o, 80, 0);
+	AUTO(free_ptr) char *narrower = overview_text(o, 66, 0);
+
+	(void)state;
+	assert_non_null(strstr(
+		text,
+		"MIGRATION  VM   FROM  TO  PHASE      DONE  RATE       "
+		"DIRTY      PASS  ETA\n"
+		"now        vm4  n1    n2  Running    63%   100 MiB/s  1.0 "
+		"MiB/s  2     75s\n"
+		"    PostCopy\n"
+		"late       vm3  n1    -   Pending    -     -          -       "
+		"   -     -\n"
+		"    SourceNodeLimit: 2 of 2\n"));
+	assert_non_null(strstr(
+		narrower,
+		"VM   FROM  TO  PHASE      DONE  RATE       DIRTY      PASS  "
+		"ETA\n"
+		"vm4  n1    n2  Running    63%   100 MiB/s  1.0 MiB/s  2     "
+		"75s\n"
+		"    PostCopy\n"));
 }
 
 static void
@@ -184,11 +211,16 @@ test_a_small_window_shows_some_of_both(void **state)
 
 	(void)state;
 	for (unsigned rows = 9; rows < 16; rows++) {
-		AUTO(free_ptr) char *text = overview_text(o, rows);
+		AUTO(free_ptr) char *text = overview_text(o, 0, rows);
+
+		AUTO(free_ptr) char *narrow = overview_text(o, 66, rows);
 
 		assert_true(lines_of(text) <= rows);
 		assert_non_null(strstr(text, "MIGRATION"));
 		assert_non_null(strstr(text, "NODE"));
+		assert_true(lines_of(narrow) <= rows);
+		assert_non_null(strstr(narrow, "FROM"));
+		assert_non_null(strstr(narrow, "NODE"));
 	}
 }
 
@@ -198,6 +230,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			test_the_table_shows_what_runs_waits_and_has_ended),
+		cmocka_unit_test(test_a_narrow_window_shows_why_below),
 		cmocka_unit_test(test_the_object_has_the_same),
 		cmocka_unit_test(test_a_small_window_shows_some_of_both),
 	};

@@ -90,17 +90,27 @@ note_of(const json_t *migration, int64_t now_us)
 	return (char *)note.data;
 }
 
+/* named: with the names of the migrations. */
 static struct table *
-migrations_table(const json_t *overview)
+migrations_table(const json_t *overview, bool named)
 {
-	static const char *const titles[] = {
-		"NAMESPACE", "MIGRATION", "VM",    "FROM", "TO",  "PHASE",
-		"DONE",      "RATE",      "DIRTY", "PASS", "ETA", "NOTE"
-	};
-	/* The first one only where there may be several. */
-	size_t skip = js_at(overview, "namespace") != NULL ? 1 : 0;
-	struct table *table =
-		table_new(titles + skip, ARRAY_LEN(titles) - skip);
+	/* What may be left off is in front, namespaces where it is only one. */
+	static const char *const titles[][2] = { { "MIGRATION", "NAMESPACE" },
+						 { "NAMESPACE", "MIGRATION" } };
+	const char *cells[] = { titles[named][0],
+				titles[named][1],
+				"VM",
+				"FROM",
+				"TO",
+				"PHASE",
+				"DONE",
+				"RATE",
+				"DIRTY",
+				"PASS",
+				"ETA",
+				"NOTE" };
+	size_t skip = (named ? 0 : 1) + (js_at(overview, "namespace") != NULL);
+	struct table *table = table_new(cells + skip, ARRAY_LEN(cells) - skip);
 	int64_t now_us = 0;
 	struct err ignored;
 	const json_t *m;
@@ -110,19 +120,37 @@ migrations_table(const json_t *overview)
 	json_array_foreach(js_arr_at(overview, "migrations"), i, m)
 	{
 		AUTO(free_ptr) char *note = note_of(m, now_us);
-		struct cells cells;
+		const char *name = js_str_at(m, "name");
+		const char *ns = js_str_at(m, "namespace");
+		struct cells numbers;
 
-		fill_cells(m, &cells);
+		fill_cells(m, &numbers);
 		table_add(table,
 			  (const char *const[]){
-				  js_str_at(m, "namespace"),
-				  js_str_at(m, "name"), js_str_at(m, "vmi"),
-				  js_str_at(m, "source"),
+				  named ? ns : name, named ? name : ns,
+				  js_str_at(m, "vmi"), js_str_at(m, "source"),
 				  js_str_at(m, "target"), js_str_at(m, "phase"),
-				  cells.percent, cells.rate, cells.dirty,
-				  cells.pass, cells.eta, note } +
+				  numbers.percent, numbers.rate, numbers.dirty,
+				  numbers.pass, numbers.eta, note } +
 				  skip);
 	}
+	return table;
+}
+
+/* The same as it fits into so many columns. */
+static struct table *
+fitting_migrations(const json_t *overview, unsigned columns)
+{
+	struct table *table = migrations_table(overview, true);
+
+	if (columns == 0 || table_width(table) <= columns)
+		return table;
+	table_put_last_below(table);
+	if (table_width(table) <= columns)
+		return table;
+	table_free(table);
+	table = migrations_table(overview, false);
+	table_put_last_below(table);
 	return table;
 }
 
@@ -200,7 +228,7 @@ write_head(const json_t *overview, struct buf *out)
 	}
 }
 
-/* How many rows each table may have. */
+/* How many lines each table may have. */
 static void
 share(unsigned lines, size_t migrations, size_t nodes, size_t *ret_migrations,
       size_t *ret_nodes)
@@ -219,22 +247,23 @@ share(unsigned lines, size_t migrations, size_t nodes, size_t *ret_migrations,
 }
 
 char *
-overview_text(const json_t *overview, unsigned lines)
+overview_text(const json_t *overview, unsigned columns, unsigned lines)
 {
-	AUTO(table_unref) struct table *migrations = migrations_table(overview);
+	AUTO(table_unref)
+	struct table *migrations = fitting_migrations(overview, columns);
 	AUTO(table_unref) struct table *nodes = nodes_table(overview);
 	struct buf out = BUF_INIT(BUF_UNLIMITED);
 	size_t some_migrations, some_nodes;
 
-	share(lines, table_rows(migrations), table_rows(nodes),
+	share(lines, table_lines(migrations), table_lines(nodes),
 	      &some_migrations, &some_nodes);
 	write_head(overview, &out);
 	(void)buf_append_str(&out, "\n");
-	if (table_rows(migrations) > 0)
+	if (table_lines(migrations) > 0)
 		table_write(migrations, some_migrations, &out);
 	else
 		(void)buf_append_str(&out, "No migrations.\n");
-	if (table_rows(nodes) > 0) {
+	if (table_lines(nodes) > 0) {
 		(void)buf_append_str(&out, "\n");
 		table_write(nodes, some_nodes, &out);
 	}

@@ -87,7 +87,7 @@ test_columns_are_as_wide_as_what_is_in_them(void **state)
 	table_add(table, (const char *const[]){ "abc", "", "" });
 	table_add(table, (const char *const[]){ "\xc3\xbc", "x", "y\033" });
 	table_add(table, (const char *const[]){ "d", "e", "f" });
-	assert_int_equal(table_rows(table), 3);
+	assert_int_equal(table_lines(table), 3);
 	all = text_of(table, 3);
 	assert_string_equal(all, "A    LONG  NOTE\n"
 				 "abc  -\n"
@@ -99,6 +99,39 @@ test_columns_are_as_wide_as_what_is_in_them(void **state)
 				  "... 2 more\n");
 }
 
+static void
+test_the_last_column_may_stand_below(void **state)
+{
+	AUTO(table_unref)
+	struct table *table =
+		table_new((const char *const[]){ "A", "LONG", "NOTE" }, 3);
+	AUTO(free_ptr) char *all = NULL;
+	AUTO(free_ptr) char *some = NULL;
+
+	(void)state;
+	table_add(table, (const char *const[]){ "abc", "", "why it waits" });
+	table_add(table, (const char *const[]){ "d", "e", "" });
+	table_add(table, (const char *const[]){ "f", "g", "h" });
+	assert_int_equal(table_width(table), 3 + 2 + 4 + 2 + 12);
+	table_put_last_below(table);
+	assert_int_equal(table_width(table), 3 + 2 + 4);
+	assert_int_equal(table_lines(table), 5);
+	all = text_of(table, 5);
+	assert_string_equal(all, "A    LONG\n"
+				 "abc  -\n"
+				 "    why it waits\n"
+				 "d    e\n"
+				 "f    g\n"
+				 "    h\n");
+	/* A row is there with all of its lines, or not at all. */
+	some = text_of(table, 4);
+	assert_string_equal(some, "A    LONG\n"
+				  "abc  -\n"
+				  "    why it waits\n"
+				  "d    e\n"
+				  "... 1 more\n");
+}
+
 int
 main(void)
 {
@@ -107,6 +140,7 @@ main(void)
 		cmocka_unit_test(test_a_line_is_cut_between_characters),
 		cmocka_unit_test(test_a_text_is_broken_between_words),
 		cmocka_unit_test(test_columns_are_as_wide_as_what_is_in_them),
+		cmocka_unit_test(test_the_last_column_may_stand_below),
 	};
 
 	return cmocka_run_group_tests_name("screen", tests, NULL, NULL);

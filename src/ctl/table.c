@@ -2,6 +2,7 @@
 #include "ctl/table.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +12,14 @@
 #include "ctl/screen.h"
 
 #define GAP 2 /* blanks between columns */
+#define INDENT 4
 
 struct table {
 	size_t columns;
 	size_t width[TABLE_COLUMNS_MAX];
 	char *(*rows)[TABLE_COLUMNS_MAX]; /* the first has the titles */
 	size_t count;
+	bool last_below;
 };
 
 /* Characters, not bytes. */
@@ -80,16 +83,56 @@ table_add(struct table *t, const char *const *cells)
 	t->count++;
 }
 
-size_t
-table_rows(const struct table *t)
+void
+table_put_last_below(struct table *t)
 {
-	return t->count - 1;
+	t->last_below = true;
+}
+
+/* How many columns are side by side. */
+static size_t
+beside(const struct table *t)
+{
+	return t->last_below ? t->columns - 1 : t->columns;
+}
+
+static bool
+has_line_below(const struct table *t, size_t row)
+{
+	/* The title would say nothing there. */
+	return t->last_below && row > 0 && t->rows[row][beside(t)][0] != '\0';
+}
+
+static size_t
+height_of(const struct table *t, size_t row)
+{
+	return has_line_below(t, row) ? 2 : 1;
+}
+
+size_t
+table_width(const struct table *t)
+{
+	size_t width = 0;
+
+	for (size_t c = 0; c < beside(t); c++)
+		width += t->width[c] + (c > 0 ? GAP : 0);
+	return width;
+}
+
+size_t
+table_lines(const struct table *t)
+{
+	size_t lines = 0;
+
+	for (size_t r = 1; r < t->count; r++)
+		lines += height_of(t, r);
+	return lines;
 }
 
 static void
 write_row(const struct table *t, size_t row, struct buf *out)
 {
-	size_t last = t->columns;
+	size_t last = beside(t);
 
 	while (last > 0 && t->rows[row][last - 1][0] == '\0')
 		last--;
@@ -102,18 +145,25 @@ write_row(const struct table *t, size_t row, struct buf *out)
 			(void)buf_printf(out, "%*s", (int)pad, "");
 	}
 	(void)buf_append_str(out, "\n");
+	if (has_line_below(t, row))
+		(void)buf_printf(out, "%*s%s\n", INDENT, "",
+				 t->rows[row][beside(t)]);
 }
 
 void
-table_write(const struct table *t, size_t rows, struct buf *out)
+table_write(const struct table *t, size_t lines, struct buf *out)
 {
-	size_t shown = table_rows(t);
-
 	/* The line that says how many more takes the place of one. */
-	if (shown > rows)
-		shown = rows > 0 ? rows - 1 : 0;
-	for (size_t r = 0; r <= shown; r++)
-		write_row(t, r, out);
-	if (shown < table_rows(t))
-		(void)buf_printf(out, "... %zu more\n", table_rows(t) - shown);
+	size_t room = table_lines(t) <= lines ? lines
+		      : lines > 0             ? lines - 1
+					      : 0;
+	size_t row = 1;
+
+	write_row(t, 0, out);
+	for (; row < t->count && height_of(t, row) <= room; row++) {
+		room -= height_of(t, row);
+		write_row(t, row, out);
+	}
+	if (row < t->count)
+		(void)buf_printf(out, "... %zu more\n", t->count - row);
 }

@@ -23,10 +23,17 @@ void table_unref(struct table **pointer); /* for AUTO() */
 /* A row; cells are copied, NULL and "" are "-", but "" for the last one.
  * Control characters are replaced. */
 void table_add(struct table *table, const char *const *cells);
-size_t table_rows(const struct table *table);
 
-/* The titles and the first rows, at most so many; says how many more there
- * are where that is not all. */
-void table_write(const struct table *table, size_t rows, struct buf *out);
+/* For a window that is too narrow: puts what the last column has into a line of
+ * its own, below the rest of its row. */
+void table_put_last_below(struct table *table);
+/* Of the columns that are side by side. */
+size_t table_width(const struct table *table);
+/* Without the titles. */
+size_t table_lines(const struct table *table);
+
+/* The titles and the first rows, in at most so many lines; says how many more
+ * there are where that is not all. */
+void table_write(const struct table *table, size_t lines, struct buf *out);
 
 #endif

@@ -165,6 +165,21 @@ def test_a_terminal_is_drawn_in_place(world, moving):
     world.progress("vm1", **PROGRESS)
 
 
+def test_a_terminal_of_80_columns_shows_how_long_and_why(world, moving):
+    assert moving
+    with world.terminal("ferryctl top --interval 200ms", columns=80,
+                        rows=24) as terminal:
+        terminal.wait("PodUnschedulable")
+        lines = terminal.shown()
+        assert row("\n".join(lines), "vm1 ")[-6:] == [
+            "Running", "42%", "110 MiB/s", "3.0 MiB/s", "1", "6s"]
+        [waits] = [i for i, line in enumerate(lines)
+                   if line.startswith("vm2 ")]
+        assert lines[waits + 1].startswith("    PodUnschedulable: ")
+        terminal.press("q")
+        assert terminal.status() == 0
+
+
 def test_ctrl_c_leaves_a_terminal_as_it_was(world, moving):
     with world.terminal("ferryctl top; stty -a") as terminal:
         terminal.wait(moving)
