@@ -95,6 +95,35 @@ decode_waiting(const json_t *object, struct pod *pod)
 	pod->waiting_message = text_at(found, "message");
 }
 
+/* What the first container that failed has left, or its reason. */
+static void
+decode_ended(const json_t *object, struct pod *pod)
+{
+	static const char *const lists[] = {
+		"status.initContainerStatuses",
+		"status.containerStatuses",
+	};
+	const json_t *found = NULL;
+
+	for (size_t l = 0; l < ARRAY_LEN(lists) && found == NULL; l++) {
+		const json_t *list = js_arr_at(object, lists[l]);
+		size_t i;
+		json_t *item;
+
+		json_array_foreach(list, i, item)
+		{
+			const json_t *ended =
+				js_obj_at(item, "state.terminated");
+
+			if (found == NULL && js_int_at(ended, "exitCode", 0))
+				found = ended;
+		}
+	}
+	pod->ended_text =
+		text_at(found, *js_str_at(found, "message") != 0 ? "message"
+								 : "reason");
+}
+
 /* Most of a pod's conditions say the same in other words. */
 static void
 decode_conditions(const json_t *array, struct pod *pod)
@@ -156,6 +185,7 @@ decode_status(const json_t *object, struct pod *pod)
 	pod->message = text_at(object, "status.message");
 	decode_conditions(conditions, pod);
 	decode_waiting(object, pod);
+	decode_ended(object, pod);
 	pod->qos_class = text_at(object, "status.qosClass");
 	pod->unschedulable =
 		condition_is_false(conditions, "PodScheduled") &&
@@ -193,6 +223,7 @@ pod_free(struct pod *pod)
 	text_free(pod->qos_class);
 	text_free(pod->waiting_reason);
 	text_free(pod->waiting_message);
+	text_free(pod->ended_text);
 	conds_done(&pod->conds);
 	text_free(pod->reason);
 	text_free(pod->message);

@@ -55,6 +55,7 @@ struct pod {
 	/* Why a container waits ("ErrImagePull"); "" for none that does. */
 	char *waiting_reason, *waiting_message;
 	int64_t ended_us; /* when the last container ended; 0: unknown */
+	char *ended_text; /* why the first that failed did; "": not said */
 };
 
 struct pod *pod_decode(const json_t *object, struct err *err);

@@ -152,6 +152,34 @@ test_what_a_pod_waits_for_and_when_it_ended_is_decoded(void **state)
 	assert_int_equal(pod->ended_us, 5000000);
 }
 
+static void
+test_why_a_container_failed_is_decoded(void **state)
+{
+	AUTO(pod_unref)
+	struct pod *said = pod_of(
+		"{'metadata': {'name': 'p'}, 'status': {'phase': 'Failed', "
+		"'initContainerStatuses': [{'name': 'i', 'state': "
+		"{'terminated': {'exitCode': 0, 'reason': 'Completed'}}}], "
+		"'containerStatuses': [{'name': 'compute', 'state': "
+		"{'terminated': {'exitCode': 128, 'reason': 'StartError', "
+		"'message': 'no such program'}}}]}}");
+	AUTO(pod_unref)
+	struct pod *silent = pod_of(
+		"{'metadata': {'name': 'p'}, 'status': {'phase': 'Failed', "
+		"'containerStatuses': [{'name': 'compute', 'state': "
+		"{'terminated': {'exitCode': 137, 'reason': 'OOMKilled'}}}]}}");
+	AUTO(pod_unref)
+	struct pod *well = pod_of(
+		"{'metadata': {'name': 'p'}, 'status': {'phase': 'Succeeded', "
+		"'containerStatuses': [{'name': 'compute', 'state': "
+		"{'terminated': {'exitCode': 0, 'message': 'bye'}}}]}}");
+
+	(void)state;
+	assert_string_equal(said->ended_text, "no such program");
+	assert_string_equal(silent->ended_text, "OOMKilled");
+	assert_string_equal(well->ended_text, "");
+}
+
 int
 main(void)
 {
@@ -163,6 +191,7 @@ main(void)
 		cmocka_unit_test(test_phases_end_a_pod),
 		cmocka_unit_test(
 			test_what_a_pod_waits_for_and_when_it_ended_is_decoded),
+		cmocka_unit_test(test_why_a_container_failed_is_decoded),
 	};
 
 	return cmocka_run_group_tests_name("pod", tests, NULL, NULL);

@@ -15,8 +15,8 @@ from callbacks import Callbacks, review
 from controllers import Controllers
 from kubeapi import has_vanished, wait_for
 from played import Played, wait_phase
-from played_objects import VMIMS, VMIS, key_of, namespaced
-from played_steps import status
+from played_objects import PODS, VMIMS, VMIS, key_of, namespaced
+from played_steps import migration_uid, status
 from runbook_text import alerts, commands
 from runbooks import Shell
 from test_controller_evacuation import mark, migrations, wait_migration
@@ -240,6 +240,32 @@ def test_a_loop_says_which_try_it_is_when_and_why_and_can_be_ended(
     wait_gone(played, second)
     check_ended(played, launch, machine, "later")
     assert status(played.settle(machine))["nodeName"] == node
+
+
+def test_what_ended_the_target_pod_is_told_when_it_is_gone(cluster, launch,
+                                                            played):
+    machine = launch("unstarted")
+    played.hold("run", machine)
+    migration = played.migrate(machine)
+    uid = migration["metadata"]["uid"]
+    target = wait_for("the target pod", lambda: next(
+        (key for key, pod in played.pods(machine).items()
+         if migration_uid(pod) == uid and pod["spec"].get("nodeName")), None),
+        PATIENCE)
+    played.api.patch(namespaced(PODS, *target.split("/"), "status"), {
+        "status": {"phase": "Failed", "containerStatuses": [
+            {"name": "compute", "ready": False, "restartCount": 0,
+             "image": "i", "imageID": "", "state": {"terminated": {
+                 "exitCode": 128, "reason": "StartError",
+                 "message": "no such program"}}}]}})
+    wait_phase(played.api, migration, "Failed", deadline=PATIENCE)
+    wait_for("the pod to go", lambda: target not in played.pods(machine),
+             PATIENCE)
+    shell = shell_of(cluster, machine, migration)
+    finding = shell.wait_finding(["TargetPodEnded"], "target-node-dies",
+                                 "vmim", migration["metadata"]["name"])
+    assert finding["message"].endswith(" during migration: no such program")
+    assert "Scheduled" in shell.part("target-node-dies", "Check")
 
 
 def test_a_pod_that_does_not_go_is_waited_for(cluster, launch, played):

@@ -152,6 +152,7 @@ static void
 fail(struct decision *d, const struct facts *f, const struct rung *rung)
 {
 	const char *detail = ladder_detail(rung, f);
+	bool sentence = rung->text[strlen(rung->text) - 1] == '.';
 
 	if (facts_is_canceled(f))
 		steps_set_abort(f, d);
@@ -160,7 +161,10 @@ fail(struct decision *d, const struct facts *f, const struct rung *rung)
 					rung->code, "%s", rung->text);
 	(void)decision_set_cond(d, f, COND_FAILURE, ladder_code(rung, f),
 				"%s%s%s", rung->text,
-				detail[0] != '\0' ? ": " : "", detail);
+				detail[0] == '\0' ? ""
+				: sentence        ? " "
+						  : ": ",
+				detail);
 	decision_enter(d, MIGRATION_FAILED);
 	decision_emit(d, false, EVENT_FAILED_MIGRATION, "%s", rung->text);
 	settle(d, f, rung);

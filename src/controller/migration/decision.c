@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/str.h"
 #include "controller/migration/facts.h"
 
 static const char *const action_names[] = {
@@ -68,6 +69,20 @@ decision_act(struct decision *d, enum action_kind kind)
 	return action;
 }
 
+/* What is cut must not end within a character: JSON would not have it. */
+static void
+format(char to[DECISION_TEXT_SIZE], const char *fmt, va_list ap)
+{
+	(void)vsnprintf(to, DECISION_TEXT_SIZE, fmt, ap);
+	for (size_t len; *to != '\0'; to += len) {
+		len = str_utf8_len(to);
+		if (len == 0) {
+			*to = '\0';
+			return;
+		}
+	}
+}
+
 void
 decision_emit(struct decision *d, bool on_vmi, const char *reason,
 	      const char *fmt, ...)
@@ -81,7 +96,7 @@ decision_emit(struct decision *d, bool on_vmi, const char *reason,
 	event->warning = true;
 	event->reason = reason;
 	va_start(ap, fmt);
-	(void)vsnprintf(event->text, sizeof(event->text), fmt, ap);
+	format(event->text, fmt, ap);
 	va_end(ap);
 }
 
@@ -92,8 +107,7 @@ action_event(struct action *action, const char *reason, const char *fmt, ...)
 
 	action->event.reason = reason;
 	va_start(ap, fmt);
-	(void)vsnprintf(action->event.text, sizeof(action->event.text), fmt,
-			ap);
+	format(action->event.text, fmt, ap);
 	va_end(ap);
 }
 
@@ -116,7 +130,7 @@ decision_set_cond(struct decision *d, const struct facts *facts,
 	cond->reason = reason;
 	cond->since_us = same ? old->since_us : facts->now_us;
 	va_start(ap, fmt);
-	(void)vsnprintf(cond->message, sizeof(cond->message), fmt, ap);
+	format(cond->message, fmt, ap);
 	va_end(ap);
 	if (!same || strcmp(old->message, cond->message) != 0)
 		d->cond_count++;

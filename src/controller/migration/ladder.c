@@ -291,10 +291,31 @@ ladder_code(const struct rung *rung, const struct facts *facts)
 	return rung->code;
 }
 
+/* What scheduler and kubelet say of the target pod: the pod goes, and its
+ * events soon after it. */
+static const char *
+pod_detail(const struct rung *rung, const struct pod *pod)
+{
+	const struct cond *scheduled;
+
+	if (rung->when == target_ended)
+		return pod->message[0] != '\0' ? pod->message : pod->ended_text;
+	if (rung->when == pending_late)
+		return pod->waiting_message[0] != '\0' ? pod->waiting_message
+						       : pod->waiting_reason;
+	scheduled = conds_find(&pod->conds, COND_POD_SCHEDULED);
+	return scheduled != NULL ? scheduled->message : "";
+}
+
 const char *
 ladder_detail(const struct rung *rung, const struct facts *facts)
 {
 	const struct migration_state *state = facts_state(facts);
+
+	if (facts->target_pod != NULL &&
+	    (rung->when == target_ended || rung->when == pending_late ||
+	     rung->when == unschedulable_late))
+		return pod_detail(rung, facts->target_pod);
 
 	if (rung->when == machine_unreadable)
 		return facts->machine_text;

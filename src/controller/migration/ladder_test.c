@@ -386,6 +386,63 @@ test_a_target_that_has_ended_is_given_up_at_once(void **state)
 	assert_non_null(decision_action(&d, ACTION_DELETE_POD));
 }
 
+/* The pod goes, and with it who could be asked. */
+static void
+test_what_became_of_the_pod_is_kept(void **state)
+{
+	static char evicted[] = "The node was low on memory.";
+	static char exited[] = "no such program";
+	static char image[] = "manifest unknown";
+	static char nodes[] = "0/2 nodes are available";
+	static char type[] = COND_POD_SCHEDULED;
+	struct cond cond = { .type = type, .message = nodes };
+
+	(void)state;
+	testfacts_in(&t, MIGRATION_SCHEDULING);
+	set_target_ended();
+	t.target.ended_text = exited;
+	run();
+	assert_non_null(strstr(find_cond(COND_FAILURE)->message,
+			       " during migration: no such program"));
+	t.target.message = evicted;
+	run();
+	assert_non_null(strstr(find_cond(COND_FAILURE)->message,
+			       ": The node was low on memory."));
+	testfacts_in(&t, MIGRATION_SCHEDULING);
+	set_pending_late();
+	t.target.waiting_message = image;
+	run();
+	assert_non_null(strstr(find_cond(COND_FAILURE)->message,
+			       " migration. manifest unknown"));
+	testfacts_in(&t, MIGRATION_SCHEDULING);
+	set_unschedulable_late();
+	t.target.conds = (struct conds){ .list = &cond, .len = 1 };
+	run();
+	assert_non_null(strstr(find_cond(COND_FAILURE)->message,
+			       " migration. 0/2 nodes are available"));
+}
+
+static void
+test_what_is_cut_ends_with_a_whole_character(void **state)
+{
+	static char text[2 * DECISION_TEXT_SIZE];
+	const char *message;
+
+	(void)state;
+	for (size_t shift = 0; shift < 2; shift++) {
+		testfacts_in(&t, MIGRATION_SCHEDULING);
+		set_target_ended();
+		memset(text, 'x', shift);
+		for (size_t i = shift; i + 2 < sizeof(text); i += 2)
+			memcpy(text + i, "\xc3\xbc", 3);
+		t.target.ended_text = text;
+		run();
+		message = find_cond(COND_FAILURE)->message;
+		assert_true(strlen(message) >= DECISION_TEXT_SIZE - 2);
+		assert_int_equal(message[strlen(message) - 1], '\xbc');
+	}
+}
+
 static void
 test_disks_that_hinder_are_told_with_what_would_help(void **state)
 {
@@ -436,6 +493,8 @@ main(void)
 			test_what_has_begun_waits_for_the_nodes_however_silent_they_are),
 		cmocka_unit_test(
 			test_a_target_that_has_ended_is_given_up_at_once),
+		cmocka_unit_test(test_what_became_of_the_pod_is_kept),
+		cmocka_unit_test(test_what_is_cut_ends_with_a_whole_character),
 		cmocka_unit_test(
 			test_disks_that_hinder_are_told_with_what_would_help),
 		cmocka_unit_test(

@@ -79,6 +79,9 @@ testfacts_pod(struct pod *pod, const char *name)
 		.phase = POD_PENDING,
 		.reason = empty,
 		.message = empty,
+		.waiting_reason = empty,
+		.waiting_message = empty,
+		.ended_text = empty,
 	};
 	init_meta(&pod->meta, name);
 }
