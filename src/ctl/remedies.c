@@ -197,14 +197,14 @@ static const struct remedy remedies[] = {
 	FOR(FAILURE, "TargetPodEnded", "target-node-dies",
 	    "The target pod ended before the machine was in it. The machine "
 	    "runs on where it was.",
-	    .check = { NODES, POD_EVENTS, EVENTS },
+	    .check = { NODES, GONE_POD_EVENTS, EVENTS },
 	    .fix = { { "mend the node, or keep machines away from it",
 		       "kubectl cordon {target}" },
 		     AGAIN }),
 	FOR(FAILURE, "TargetPodRemoved", "target-node-dies",
 	    "The target pod was deleted before the machine was in it. The "
 	    "machine runs on where it was.",
-	    .check = { NODES, EVENTS },
+	    .check = { NODES, GONE_POD_EVENTS, EVENTS },
 	    .fix = { { "keep machines away from a node that is not well",
 		       "kubectl cordon {target}" },
 		     AGAIN }),
@@ -261,9 +261,7 @@ static const struct remedy remedies[] = {
 	FOR(FAILURE, "PendingPodTimeout", "pod-not-ready",
 	    "The target pod was not ready within 900 seconds: image, volumes, "
 	    "network or launcher.",
-	    .check = { { "what was said about it",
-			 "kubectl get events -n {ns} --field-selector "
-			 "involvedObject.kind=Pod" },
+	    .check = { GONE_POD_EVENTS,
 		       { "whether all networks of the machine exist",
 			 "kubectl get network-attachment-definitions "
 			 "-n {ns}" } },
@@ -363,12 +361,12 @@ static const struct remedy remedies[] = {
 		       "kubernetes.io/hostname=NODE --wait" } }),
 	FOR(NODE, "TargetDisk", "disk-differs",
 	    "A disk of the machine is missing on the target node, or differs.",
-	    .check = { CLAIMS, POD_EVENTS },
+	    .check = { CLAIMS, GONE_POD_EVENTS },
 	    .fix = { { "mount the same storage on both nodes", NULL },
 		     AGAIN }),
 	FOR(NODE, "TargetLost", "target-node-dies",
 	    "QEMU on the target node ended. The machine runs on where it was.",
-	    .check = { NODES, POD_EVENTS },
+	    .check = { NODES, GONE_POD_EVENTS },
 	    .fix = { { "keep machines away from a node that is not well",
 		       "kubectl cordon {target}" },
 		     AGAIN }),
@@ -399,7 +397,7 @@ static const struct remedy remedies[] = {
 	FOR(NODE, "NeverArrived", "node-failure",
 	    "The copy on the target ended before it ran. The machine runs on "
 	    "where it was.",
-	    .check = { EVENTS, POD_EVENTS }, .fix = { AGAIN }),
+	    .check = { EVENTS, GONE_POD_EVENTS }, .fix = { AGAIN }),
 	FOR(NODE, "Unsupported", "node-failure",
 	    "The launcher was asked for something it cannot do.",
 	    .check = { EVENTS,
@@ -421,7 +419,7 @@ static const struct remedy remedies[] = {
 	FOR(NODE, "TargetPodEnded", "target-node-dies",
 	    "The target pod ended before the machine was in it. The machine "
 	    "runs on where it was.",
-	    .check = { NODES, POD_EVENTS },
+	    .check = { NODES, GONE_POD_EVENTS },
 	    .fix = { { "keep machines away from a node that is not well",
 		       "kubectl cordon {target}" },
 		     AGAIN }),

@@ -13,6 +13,11 @@
 #define POD_EVENTS \
 	{ "what the kubelet says about the target pod", \
 	  "kubectl describe pod -n {ns} {pod}" }
+/* The pod itself is gone with the migration. */
+#define GONE_POD_EVENTS \
+	{ "what the kubelet said about the target pod", \
+	  "kubectl get events -n {ns} --field-selector " \
+	  "involvedObject.kind=Pod" }
 #define NODES \
 	{ "whether the nodes are Ready and may be scheduled to", \
 	  "kubectl get nodes -L kubevirt.io/schedulable" }

@@ -274,6 +274,25 @@ test_every_command_to_type_is_understood(void **state)
 	assert_true(count >= 100);
 }
 
+/* With the migration goes its target pod: it cannot be asked any more. */
+static void
+test_after_a_failure_nobody_is_sent_to_the_target_pod(void **state)
+{
+	const struct remedy *remedy;
+
+	(void)state;
+	for (size_t i = 0; (remedy = remedy_at(i)) != NULL; i++) {
+		if (remedy->of != REMEDY_FAILURE && remedy->of != REMEDY_NODE)
+			continue;
+		for (size_t k = 0; k < REMEDY_STEPS; k++) {
+			const char *command = remedy->check[k].command;
+
+			if (command != NULL && strstr(command, "{pod}") != NULL)
+				fail_msg("%s: %s", remedy->code, command);
+		}
+	}
+}
+
 static void
 test_every_remedy_has_an_entry_in_the_runbook(void **state)
 {
@@ -343,6 +362,8 @@ main(void)
 		cmocka_unit_test(
 			test_every_remedy_says_what_to_check_and_to_do),
 		cmocka_unit_test(test_every_command_to_type_is_understood),
+		cmocka_unit_test(
+			test_after_a_failure_nobody_is_sent_to_the_target_pod),
 		cmocka_unit_test(test_every_remedy_has_an_entry_in_the_runbook),
 		cmocka_unit_test(
 			test_names_are_filled_in_and_unknown_ones_stay_visible),
