@@ -11,11 +11,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/jsat.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -25,22 +27,31 @@
 #define STATE_MAX (4UL * 1024 * 1024)
 #define STATE_NAME "state.json"
 #define OPEN_DIRS 16
+#define LOCK_MS 5000U
+#define LOCK_POLL_NS (20L * 1000 * 1000)
 #define STAT_FIELD 22 /* starttime in /proc/PID/stat */
 
+/* One that was killed may have left a child which has not become its program
+ * yet, and has the lock until then: so it is waited for. */
 static int
 lock(struct state *state, struct err *err)
 {
+	const struct timespec pause = { .tv_nsec = LOCK_POLL_NS };
 	int fd = open(state->layout.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint64_t until = loop_now_ms() + LOCK_MS;
 
 	if (fd == -1)
 		return err_errno(err, "cannot open '%s'", state->layout.dir);
 	state->lock_fd = fd;
-	if (flock(fd, LOCK_EX | LOCK_NB) == -1) {
-		if (errno == EWOULDBLOCK)
+	while (flock(fd, LOCK_EX | LOCK_NB) == -1) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return err_errno(err, "cannot lock '%s'",
+					 state->layout.dir);
+		if (loop_now_ms() >= until)
 			return err_set(err, ERR_CONFLICT,
 				       "another ferryctl works on '%s'",
 				       state->layout.dir);
-		return err_errno(err, "cannot lock '%s'", state->layout.dir);
+		(void)nanosleep(&pause, NULL);
 	}
 	return 0;
 }

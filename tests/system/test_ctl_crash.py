@@ -3,6 +3,7 @@
 leaves nothing behind."""
 
 import contextlib
+import fcntl
 import glob
 import json
 import os
@@ -144,6 +145,52 @@ def check_down(begun):
     assert not begun.remains(block)
     code, output = begun.down()
     assert code == 1 and "there is no cluster" in output
+
+
+def has_open(pid, path):
+    """Whether a process has this open."""
+    with contextlib.suppress(OSError):
+        return any(os.readlink(each) == path
+                   for each in glob.glob(f"/proc/{pid}/fd/*"))
+    return False
+
+
+def test_who_still_has_the_lock_of_one_that_was_killed_is_waited_for(begun):
+    """As a child has which is not yet the program it becomes."""
+    process = begun.up()
+    read_until(begun, process, "  credentials ...")
+    kill(process)
+    held = os.open(begun.dir, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        wait_for("the lock", lambda: _locked(held), 60)
+        down = begun.start("down")
+        wait_closely("the next one", lambda: down.poll() is not None
+                     or has_open(down.pid, begun.dir))
+    finally:
+        os.close(held)
+    output, _ = down.communicate(timeout=UP_DEADLINE)
+    assert down.returncode == 0, output.decode()
+
+
+def _locked(descriptor):
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
+
+
+def test_two_at_a_time_are_refused(begun):
+    process = begun.up()
+    read_until(begun, process, "  credentials ...")
+    kill(process)
+    held = os.open(begun.dir, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        wait_for("the lock", lambda: _locked(held), 60)
+        code, output = begun.down()
+    finally:
+        os.close(held)
+    assert (code, output) == (
+        1, f"ferryctl cluster: another ferryctl works on '{begun.dir}'\n")
 
 
 @pytest.mark.parametrize("step", STEPS)
