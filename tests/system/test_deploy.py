@@ -20,6 +20,7 @@ from hosted import (DEPLOY, KUBERNETES, NAMESPACE, PODS, WORKLOADS, Hosted,
 from kubeapi import wait_for
 from persons import person
 from proxies import REPOSITORY
+from runbooks import Shell
 
 # Theirs who have the kinds: CDI and Multus.
 FOREIGN_KINDS = {"cdi.kubevirt.io_storageprofiles.yaml",
@@ -196,6 +197,20 @@ def test_images_are_those_that_are_made(objects):
             named |= set(re.findall(r"ferry/(\w+):", container["image"]
                                     + " ".join(container["command"])))
     assert named == made
+
+
+def test_the_runbook_finds_the_pods_of_the_agents(hosted):
+    shell = Shell(hosted)
+    for entry, part, names in (
+            ("node-silent", "Fix", ("virt-handler", "ferry-proxy")),
+            ("ferryhandlerdown", "Check", ("virt-handler",)),
+            ("ferryproxydown", "Check", ("ferry-proxy",))):
+        told = shell.part(entry, part)
+        found = {("-".join(line.split("-")[:2]), node)
+                 for line in told.splitlines()
+                 for node in hosted.node_names() if node in line}
+        assert found == {(name, node) for name in names
+                         for node in hosted.node_names()}, told
 
 
 def test_the_agents_may_not_do_more_than_they_need(hosted):

@@ -75,6 +75,8 @@ def test_a_source_that_does_not_start_is_named(cluster, machine, shell):
         told = shell.run(f'ferryctl doctor "$MIGRATION" --dir {cluster.dir}',
                          may_fail=True)
         assert f"The target is ready and nothing starts: {source}" in told
+        # Where it is to be started again; here is no pod of it.
+        assert "No resources found" in shell.part("node-silent", "Fix")
     machine.wait_migration(name)
 
 
