@@ -12,8 +12,12 @@ import pytest
 
 from apis import Api
 from clusters import Cluster
+from controllers import Controllers
 from lab import Lab
+from played import Played
+from played_objects import kubevirt
 from proxies import Bench
+from trips import KUBEVIRTS, changed
 
 PEER_TIMEOUT = 5  # seconds; the proxies' default would make tests slow
 LOG_SHOWN = 20000  # bytes of a cluster's log, where a test fails
@@ -160,3 +164,42 @@ def namespace(cluster):
         "apiVersion": "v1", "kind": "Namespace",
         "metadata": {"generateName": "test-"}})
     return made["metadata"]["name"]
+
+
+@pytest.fixture(scope="module")
+def played(cluster, request):
+    """The nodes that the tests of one file play: the file's NODES."""
+    with Played(cluster, *request.module.NODES) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def controllers(cluster, request):
+    """A ferry-controller for the tests of one file, which leads.
+
+    The file's MIGRATIONS are what the KubeVirt object says about migrations;
+    with FAULTS there is a proxy in between that injects them.
+    """
+    with Controllers(cluster, faults=getattr(request.module, "FAULTS",
+                                             False)) as made:
+        cluster.api().create(KUBEVIRTS, kubevirt(request.module.MIGRATIONS))
+        made.leader()
+        yield made
+
+
+@pytest.fixture
+def machine(controllers, played, namespace):
+    """A machine that runs; what a test holds of it is released."""
+    del controllers
+    made = played.start(namespace, "vm")
+    yield made
+    for step in [s for s, of in list(played.held) if of == made]:
+        played.release(step, made)
+
+
+@pytest.fixture
+def configure(cluster, controllers):
+    """Changes the KubeVirt object for one test."""
+    del controllers
+    with changed(cluster.api()) as change:
+        yield change

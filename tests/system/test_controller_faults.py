@@ -10,33 +10,18 @@ import json
 import pytest
 
 import played_objects as objects
-from controllers import Controllers
 from faults import QUICK
 from faults_seen import is_create, is_write
 from journeys import EVENTS_OF_TROUBLE, Journey
 from kubeapi import wait_for
-from played import Played, wait_phase
+from played import wait_phase
 from played_objects import PODS, VMIMS, VMIS, namespaced
 from played_steps import FINAL, state, status
+from trips import MANY, UNLIMITED
 
-KUBEVIRT = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
-MANY = 1000
-
-
-@pytest.fixture(name="played", scope="module")
-def played_(cluster):
-    with Played(cluster, "faults-a", "faults-b", "faults-c") as made:
-        yield made
-
-
-@pytest.fixture(name="controllers", scope="module")
-def controllers_(cluster):
-    with Controllers(cluster, faults=True) as made:
-        cluster.api().create(KUBEVIRT, objects.kubevirt({
-            "parallelMigrationsPerCluster": MANY,
-            "parallelOutboundMigrationsPerNode": MANY}))
-        made.leader()
-        yield made
+NODES = ("faults-a", "faults-b", "faults-c")
+FAULTS = True
+MIGRATIONS = UNLIMITED
 
 
 @pytest.fixture(name="faults")

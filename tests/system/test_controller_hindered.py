@@ -7,54 +7,19 @@ import collections
 import pytest
 
 import clusters  # noqa: F401  (puts callbacks on the path)
-import played_objects as objects
 from callbacks import Callbacks, review
-from controllers import USER, Controllers
+from controllers import USER
 from kubeapi import wait_for
-from played import Played
 from played_objects import NODES as NODES_PATH
 from played_objects import VMIS, namespaced
 from played_steps import FINAL, state, status
-from trips import KUBEVIRTS, MANY, Trip, changed
+from trips import UNLIMITED, Trip
 
 NODES = ("hinder-a", "hinder-b", "hinder-c")
+MIGRATIONS = UNLIMITED
 HOOKS = "/apis/admissionregistration.k8s.io/v1/" \
     "validatingwebhookconfigurations"
 UNREADABLE = "Migration failed because there is no sense in the machine"
-
-
-@pytest.fixture(name="played", scope="module")
-def played_(cluster):
-    with Played(cluster, *NODES) as made:
-        yield made
-
-
-@pytest.fixture(name="controllers", scope="module")
-def controllers_(cluster):
-    with Controllers(cluster) as made:
-        cluster.api().create(KUBEVIRTS, objects.kubevirt({
-            "parallelMigrationsPerCluster": MANY,
-            "parallelOutboundMigrationsPerNode": MANY}))
-        made.leader()
-        yield made
-
-
-@pytest.fixture(name="machine")
-def machine_(controllers, played, namespace):
-    """A machine that runs; what a test holds of it is released."""
-    del controllers
-    made = played.start(namespace, "vm")
-    yield made
-    for step in [s for s, of in list(played.held) if of == made]:
-        played.release(step, made)
-
-
-@pytest.fixture(name="configure")
-def configure_(cluster, controllers):
-    """Changes the KubeVirt object for one test."""
-    del controllers
-    with changed(cluster.api()) as change:
-        yield change
 
 
 # --- nonsense ----------------------------------------------------------------

@@ -8,19 +8,13 @@ from faults import Broken
 from faults_seen import is_write
 from journeys import Journey
 from kubeapi import wait_for
-from played import Played, wait_phase
+from played import wait_phase
 from played_steps import FINAL, status
 
 NODES = ("leader-a", "leader-b", "leader-c")
 # What the nodes are about to do when it is canceled: before the hand-off, and
 # in the middle of the transfer.
 STEPS_OF_CANCEL = ("run", "arrive")
-
-
-@pytest.fixture(name="played", scope="module")
-def played_(cluster):
-    with Played(cluster, *NODES) as made:
-        yield made
 
 
 @pytest.fixture(name="controllers")

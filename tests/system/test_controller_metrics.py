@@ -6,39 +6,23 @@ from datetime import datetime, timezone
 
 import pytest
 
-import played_objects as objects
-from controllers import Controllers
 from faults_seen import is_write
 from kubeapi import has_vanished, wait_for
-from played import Played, wait_phase
+from played import wait_phase
 from played_objects import VMIMS, namespaced
 from played_steps import FINAL, state, status
 from scraped import Scraped
 
 NODES = ("count-a", "count-b", "count-c")
-KUBEVIRTS = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
+FAULTS = True
+# Of the cluster one at a time: others are pending.
+MIGRATIONS = {"parallelMigrationsPerCluster": 1}
 PHASES = ("unset", "pending", "scheduling", "running")
 STEPS = ("run", "prepare", "start", "arrive", "switch")
 START = "kubevirt_vmi_migration_start_time_seconds"
 END = "kubevirt_vmi_migration_end_time_seconds"
 SUCCEEDED = "kubevirt_vmi_migration_succeeded"
 FAILED = "kubevirt_vmi_migration_failed"
-
-
-@pytest.fixture(name="played", scope="module")
-def played_(cluster):
-    with Played(cluster, *NODES) as made:
-        yield made
-
-
-@pytest.fixture(name="controllers", scope="module")
-def controllers_(cluster):
-    """One migration of the cluster at a time: others are pending."""
-    with Controllers(cluster, faults=True) as made:
-        cluster.api().create(KUBEVIRTS, objects.kubevirt({
-            "parallelMigrationsPerCluster": 1}))
-        made.leader()
-        yield made
 
 
 @pytest.fixture(name="begin")

@@ -7,57 +7,23 @@ import os
 
 import pytest
 
-import played_objects as objects
 from controllers import USER, Controllers
 from invariants import Chronicle
 from kubeapi import wait_for
-from played import Played, wait_phase
+from played import wait_phase
 from played_objects import PODS, VMIMS, VMIS, key_of, namespaced
 from played_steps import FINAL, state, status
 from proxies import REPOSITORY
-from trips import KUBEVIRTS, MANY, MIGRATION_LABEL, REMOVED, Trip, changed
+from trips import MANY, MIGRATION_LABEL, REMOVED, UNLIMITED, Trip
 
 NODES = ("move-a", "move-b", "move-c")
+MIGRATIONS = UNLIMITED
 PROFILES = "/apis/cdi.kubevirt.io/v1beta1/storageprofiles"
 CLAIMS = "/api/v1/persistentvolumeclaims"
 POLICIES = "/apis/migrations.kubevirt.io/v1alpha1/migrationpolicies"
 PHASES = ["Pending", "Scheduling", "Scheduled", "PreparingTarget",
           "TargetReady", "Running", "Succeeded"]
 CANCELED = "Migration failed due to being canceled"
-
-
-@pytest.fixture(name="played", scope="module")
-def played_(cluster):
-    with Played(cluster, *NODES) as made:
-        yield made
-
-
-@pytest.fixture(name="controllers", scope="module")
-def controllers_(cluster):
-    with Controllers(cluster) as made:
-        cluster.api().create(KUBEVIRTS, objects.kubevirt({
-            "parallelMigrationsPerCluster": MANY,
-            "parallelOutboundMigrationsPerNode": MANY}))
-        made.leader()
-        yield made
-
-
-@pytest.fixture(name="configure")
-def configure_(cluster, controllers):
-    """Changes the KubeVirt object for one test."""
-    del controllers
-    with changed(cluster.api()) as change:
-        yield change
-
-
-@pytest.fixture(name="machine")
-def machine_(controllers, played, namespace):
-    """A machine that runs; what a test holds of it is released."""
-    del controllers
-    made = played.start(namespace, "vm")
-    yield made
-    for step in [s for s, of in list(played.held) if of == made]:
-        played.release(step, made)
 
 
 def test_a_migration_goes_through_all_phases(controllers, played, machine):

@@ -12,6 +12,8 @@ from played_steps import FINAL, status
 KUBEVIRTS = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
 MIGRATION_LABEL = "kubevirt.io/migrationJobUID"
 MANY = 1000
+UNLIMITED = {"parallelMigrationsPerCluster": MANY,
+             "parallelOutboundMigrationsPerNode": MANY}
 REMOVED = "Migration target pod was removed during active migration."
 
 
