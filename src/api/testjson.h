@@ -3,36 +3,13 @@
 #define API_TESTJSON_H
 
 /*
- * testjson - objects in the tests of this directory, written with ' for ".
+ * testjson - objects in the tests of this directory, and what checks say of
+ * them.
  */
 
-#include <string.h>
-
-#include "base/err.h"
-#include "base/js.h"
 #include "base/jsat.h"
-#include "base/mem.h"
-#include "base/test.h"
+#include "base/testjson.h"
 #include "meta/status.h"
-
-/* A new reference. */
-static inline json_t *
-testjson(const char *text)
-{
-	char *copy = xstrdup(text);
-	struct err err = { .text = "" };
-	json_t *value;
-
-	for (char *at = copy; *at != '\0'; at++) {
-		if (*at == '\'')
-			*at = '"';
-	}
-	value = js_parse(copy, strlen(copy), &err);
-	if (value == NULL)
-		fail_msg("%s in %s", err.text, text);
-	free_ptr(&copy);
-	return value;
-}
 
 /* What a check said: its code, message and the only cause's reason and field;
  * NULL for no field. Empties st. */

@@ -7,17 +7,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/test.h"
-
-static json_t *
-parse(const char *text)
-{
-	struct err err;
-	json_t *value = js_parse(text, strlen(text), &err);
-
-	assert_non_null(value);
-	return value;
-}
+#include "base/testjson.h"
 
 static void
 test_exactly_one_value_is_parsed(void **state)
@@ -43,13 +33,13 @@ test_exactly_one_value_is_parsed(void **state)
 		assert_int_equal(err.kind, ERR_INVALID);
 	}
 	{
-		AUTO(js_unref) json_t *value = parse(" [1, {\"b\": null}] ");
+		AUTO(js_unref) json_t *value = testjson(" [1, {\"b\": null}] ");
 		AUTO(free_ptr) char *text = js_text(value);
 
 		assert_string_equal(text, "[1,{\"b\":null}]");
 	}
 	{
-		AUTO(js_unref) json_t *value = parse("\"x\"");
+		AUTO(js_unref) json_t *value = testjson("\"x\"");
 		AUTO(free_ptr) char *text = js_text(value);
 
 		assert_string_equal(text, "\"x\"");
@@ -101,7 +91,7 @@ test_brackets_in_strings_are_no_nesting(void **state)
 	(void)state;
 	memset(text + 3, '[', sizeof(text) - 5);
 	memcpy(text + sizeof(text) - 2, "\"", 2);
-	value = parse(text);
+	value = testjson(text);
 	assert_int_equal(json_string_length(value), sizeof(text) - 4);
 }
 
@@ -109,9 +99,9 @@ static void
 test_required_members_are_got(void **state)
 {
 	AUTO(js_unref)
-	json_t *obj =
-		parse("{\"s\":\"x\",\"n\":7,\"b\":true,\"o\":{\"p\":{\"q\":9}},"
-		      "\"a\":[1]}");
+	json_t *obj = testjson(
+		"{\"s\":\"x\",\"n\":7,\"b\":true,\"o\":{\"p\":{\"q\":9}},"
+		"\"a\":[1]}");
 	struct err err;
 	const char *s = NULL;
 	uint64_t n = 0;
@@ -138,7 +128,8 @@ static void
 test_missing_and_wrong_members_are_told_apart(void **state)
 {
 	AUTO(js_unref)
-	json_t *obj = parse("{\"s\":1,\"n\":-1,\"f\":1.0,\"z\":null,\"o\":{}}");
+	json_t *obj =
+		testjson("{\"s\":1,\"n\":-1,\"f\":1.0,\"z\":null,\"o\":{}}");
 	struct err err;
 	const char *s = "kept";
 	uint64_t n = 42;
@@ -174,8 +165,8 @@ static void
 test_optional_members_keep_the_default(void **state)
 {
 	AUTO(js_unref)
-	json_t *obj = parse("{\"z\":null,\"s\":\"x\",\"n\":5,\"b\":false,"
-			    "\"o\":{},\"a\":[]}");
+	json_t *obj = testjson("{\"z\":null,\"s\":\"x\",\"n\":5,\"b\":false,"
+			       "\"o\":{},\"a\":[]}");
 	struct err err;
 	const char *s = "default";
 	uint64_t n = 42;
@@ -213,9 +204,9 @@ static void
 test_unknown_members_are_named(void **state)
 {
 	static const char *const names[] = { "a", "b", NULL };
-	AUTO(js_unref) json_t *good = parse("{\"b\":1}");
-	AUTO(js_unref) json_t *bad = parse("{\"a\":1,\"ab\":2}");
-	AUTO(js_unref) json_t *array = parse("[]");
+	AUTO(js_unref) json_t *good = testjson("{\"b\":1}");
+	AUTO(js_unref) json_t *bad = testjson("{\"a\":1,\"ab\":2}");
+	AUTO(js_unref) json_t *array = testjson("[]");
 	struct err err;
 
 	(void)state;

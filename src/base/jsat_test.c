@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/jsat.h"
 
-#include <string.h>
-
 #include "base/cleanup.h"
-#include "base/err.h"
-#include "base/test.h"
-
-static json_t *
-parse(const char *text)
-{
-	struct err err;
-	json_t *value = js_parse(text, strlen(text), &err);
-
-	assert_non_null(value);
-	return value;
-}
+#include "base/testjson.h"
 
 static void
 test_a_path_leads_to_what_is_there_and_of_the_right_type(void **state)
 {
 	AUTO(js_unref)
 	json_t *obj =
-		parse("{\"spec\":{\"n\":5,\"s\":\"x\",\"b\":true,\"z\":null,"
-		      "\"a\":[],\"o\":{}}}");
+		testjson("{\"spec\":{\"n\":5,\"s\":\"x\",\"b\":true,\"z\":null,"
+			 "\"a\":[],\"o\":{}}}");
 
 	(void)state;
 	assert_int_equal(js_int_at(obj, "spec.n", 1), 5);
@@ -38,7 +25,7 @@ static void
 test_what_is_missing_null_or_of_another_type_is_the_default(void **state)
 {
 	AUTO(js_unref)
-	json_t *obj = parse("{\"spec\":{\"n\":5,\"s\":\"x\",\"z\":null}}");
+	json_t *obj = testjson("{\"spec\":{\"n\":5,\"s\":\"x\",\"z\":null}}");
 
 	(void)state;
 	assert_int_equal(js_int_at(obj, "spec.s", 7), 7);
@@ -57,7 +44,7 @@ static void
 test_an_element_is_found_by_one_of_its_strings(void **state)
 {
 	AUTO(js_unref)
-	json_t *list = parse(
+	json_t *list = testjson(
 		"[1,{\"name\":5},{\"name\":\"a\",\"v\":1},{\"name\":\"b\"}]");
 
 	(void)state;
@@ -69,7 +56,7 @@ test_an_element_is_found_by_one_of_its_strings(void **state)
 static void
 test_objects_are_made_on_the_way(void **state)
 {
-	AUTO(js_unref) json_t *obj = parse("{\"a\":{\"k\":1},\"x\":5}");
+	AUTO(js_unref) json_t *obj = testjson("{\"a\":{\"k\":1},\"x\":5}");
 
 	(void)state;
 	assert_int_equal(json_object_size(js_make_obj_at(obj, "a")), 1);

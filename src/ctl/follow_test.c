@@ -2,24 +2,11 @@
 #include "ctl/follow.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
-#include "base/err.h"
 #include "base/jsat.h"
 #include "base/mem.h"
-#include "base/test.h"
-
-static json_t *
-parse(const char *text)
-{
-	struct err err;
-	json_t *value = js_parse(text, strlen(text), &err);
-
-	if (value == NULL)
-		fail_msg("%s", err.text);
-	return value;
-}
+#include "base/testjson.h"
 
 #define STATE(mode)                                                            \
 	"{\"migrationUid\": \"m1\", \"mode\": \"" mode                         \
@@ -41,8 +28,8 @@ parse(const char *text)
 static void
 expect_line(const char *vmim_text, const char *state_text, const char *line)
 {
-	AUTO(js_unref) json_t *vmim = parse(vmim_text);
-	AUTO(js_unref) json_t *state = parse(state_text);
+	AUTO(js_unref) json_t *vmim = testjson(vmim_text);
+	AUTO(js_unref) json_t *state = testjson(state_text);
 	AUTO(free_ptr) char *text = follow_line(vmim, state);
 
 	assert_string_equal(text, line);
@@ -91,15 +78,16 @@ static void
 test_the_machines_copy_of_the_state_is_taken_if_it_is_of_the_same(void **state)
 {
 	AUTO(js_unref)
-	json_t *vmim = parse("{\"metadata\": {\"uid\": \"m1\"}, \"status\": "
-			     "{\"migrationState\": {\"mode\": \"own\"}}}");
+	json_t *vmim = testjson("{\"metadata\": {\"uid\": \"m1\"}, \"status\": "
+				"{\"migrationState\": {\"mode\": \"own\"}}}");
 	AUTO(js_unref)
-	json_t *same = parse("{\"status\": {\"migrationState\": "
-			     "{\"migrationUid\": \"m1\", \"mode\": \"new\"}}}");
+	json_t *same =
+		testjson("{\"status\": {\"migrationState\": "
+			 "{\"migrationUid\": \"m1\", \"mode\": \"new\"}}}");
 	AUTO(js_unref)
 	json_t *other =
-		parse("{\"status\": {\"migrationState\": "
-		      "{\"migrationUid\": \"m0\", \"mode\": \"old\"}}}");
+		testjson("{\"status\": {\"migrationState\": "
+			 "{\"migrationUid\": \"m0\", \"mode\": \"old\"}}}");
 
 	(void)state;
 	assert_string_equal(js_str_at(follow_state(vmim, same), "mode"), "new");
@@ -113,8 +101,8 @@ test_scripts_are_told_the_same(void **state)
 {
 	AUTO(js_unref)
 	json_t *vmim =
-		parse(VMIM("Running", "Waiting", "AbortAcknowledgement"));
-	AUTO(js_unref) json_t *of = parse(STATE("PreCopy"));
+		testjson(VMIM("Running", "Waiting", "AbortAcknowledgement"));
+	AUTO(js_unref) json_t *of = testjson(STATE("PreCopy"));
 	AUTO(js_unref) json_t *object = follow_json(vmim, of);
 
 	(void)state;

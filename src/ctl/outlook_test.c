@@ -7,27 +7,9 @@
 #include "base/err.h"
 #include "base/jsat.h"
 #include "base/mem.h"
-#include "base/test.h"
+#include "base/testjson.h"
 #include "ctl/checks.h"
 #include "meta/time.h"
-
-/* With ' for ". */
-static json_t *
-parse(const char *text)
-{
-	AUTO(free_ptr) char *copy = xstrdup(text);
-	struct err err;
-	json_t *value;
-
-	for (char *at = copy; *at != '\0'; at++) {
-		if (*at == '\'')
-			*at = '"';
-	}
-	value = js_parse(copy, strlen(copy), &err);
-	if (value == NULL)
-		fail_msg("%s", err.text);
-	return value;
-}
 
 #define VMI                                                                 \
 	"{'metadata': {'name': 'vm1', 'labels': {'app': 'db'}}, 'status': " \
@@ -46,8 +28,8 @@ parse(const char *text)
 static json_t *
 judged(const char *status, json_t *checks)
 {
-	AUTO(js_unref) json_t *vmi = parse(VMI);
-	AUTO(js_unref) json_t *answers = parse(status);
+	AUTO(js_unref) json_t *vmi = testjson(VMI);
+	AUTO(js_unref) json_t *answers = testjson(status);
 	const struct outlook_facts facts = { .vmi = vmi };
 	AUTO(free_ptr) char *policy = NULL;
 	struct migration_config config;
@@ -188,7 +170,7 @@ test_a_launcher_that_cannot_take_the_guest_is_foreseen(void **state)
 		  "7.2.22: outdated, it gets a newer one\n" },
 	};
 	AUTO(js_unref)
-	json_t *status = parse(
+	json_t *status = testjson(
 		"{'source': {" PROXY(FOREVER) ", " LAUNCHER "}, 'target': "
 					      "{" PROXY(FOREVER) "}}");
 	struct migration_config config;
@@ -196,8 +178,8 @@ test_a_launcher_that_cannot_take_the_guest_is_foreseen(void **state)
 	(void)state;
 	migration_config_init(&config);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		AUTO(js_unref) json_t *vmi = parse(cases[i].vmi);
-		AUTO(js_unref) json_t *machines = parse(cases[i].machines);
+		AUTO(js_unref) json_t *vmi = testjson(cases[i].vmi);
+		AUTO(js_unref) json_t *machines = testjson(cases[i].machines);
 		AUTO(js_unref) json_t *checks = json_array();
 		const struct outlook_facts facts = { .vmi = vmi,
 						     .machines = machines };
@@ -215,9 +197,9 @@ test_a_launcher_that_cannot_take_the_guest_is_foreseen(void **state)
 static void
 test_the_policy_of_the_machine_counts(void **state)
 {
-	AUTO(js_unref) json_t *vmi = parse(VMI);
+	AUTO(js_unref) json_t *vmi = testjson(VMI);
 	AUTO(js_unref)
-	json_t *policies = parse(
+	json_t *policies = testjson(
 		"[{'metadata': {'name': 'slow'}, 'spec': {'selectors': "
 		"{'virtualMachineInstanceSelector': {'app': 'db'}}, "
 		"'bandwidthPerMigration': '1Mi', 'allowPostCopy': true}}]");

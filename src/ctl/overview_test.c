@@ -8,19 +8,10 @@
 #include "base/err.h"
 #include "base/jsat.h"
 #include "base/mem.h"
-#include "base/test.h"
+#include "base/testjson.h"
 #include "meta/time.h"
 
 #define NOW "2026-11-16T12:00:00Z"
-
-static json_t *
-parse(const char *text)
-{
-	json_t *value = json_loads(text, JSON_ALLOW_NUL, NULL);
-
-	assert_non_null(value);
-	return value;
-}
 
 static const char *const vmims =
 	"["
@@ -103,9 +94,9 @@ static const char *const nodes =
 static json_t *
 overview(const char *trouble)
 {
-	AUTO(js_unref) json_t *of_vmims = parse(vmims);
-	AUTO(js_unref) json_t *of_vmis = parse(vmis);
-	AUTO(js_unref) json_t *of_nodes = parse(nodes);
+	AUTO(js_unref) json_t *of_vmims = testjson(vmims);
+	AUTO(js_unref) json_t *of_vmis = testjson(vmis);
+	AUTO(js_unref) json_t *of_nodes = testjson(nodes);
 	AUTO(js_unref) json_t *unseen = json_array();
 	struct overview_facts facts = {
 		.ns = "default",

@@ -7,23 +7,11 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/err.h"
 #include "base/jsat.h"
 #include "base/mem.h"
-#include "base/test.h"
+#include "base/testjson.h"
 #include "ctl/paragraph.h"
 #include "ctl/timeline.h"
-
-static json_t *
-parse(const char *text)
-{
-	struct err err;
-	json_t *value = js_parse(text, strlen(text), &err);
-
-	if (value == NULL)
-		fail_msg("%s", err.text);
-	return value;
-}
 
 #define VMI                                                               \
 	"{\"metadata\": {\"name\": \"vm1\", \"uid\": \"u1\", "            \
@@ -61,8 +49,8 @@ parse(const char *text)
 static void
 test_a_failure_that_a_node_reported_has_the_nodes_code(void **state)
 {
-	AUTO(js_unref) json_t *vmi = parse(VMI);
-	AUTO(js_unref) json_t *vmim = parse(VMIM_FAILED);
+	AUTO(js_unref) json_t *vmi = testjson_plain(VMI);
+	AUTO(js_unref) json_t *vmim = testjson_plain(VMIM_FAILED);
 	struct page_facts facts = { .ns = "default", .vmi = vmi, .vmim = vmim };
 	AUTO(js_unref) json_t *page = page_json(&facts);
 	const json_t *finding = json_array_get(js_arr_at(page, "findings"), 0);
@@ -114,9 +102,10 @@ test_a_page_reads_like_a_page(void **state)
 		"  More: docs/operations.md#quota\n"
 		"\n"
 		"Not seen: events: forbidden\n";
-	AUTO(js_unref) json_t *vmi = parse(VMI);
-	AUTO(js_unref) json_t *vmim = parse(VMIM_WAITS);
-	AUTO(js_unref) json_t *unseen = parse("[\"events: forbidden\"]");
+	AUTO(js_unref) json_t *vmi = testjson_plain(VMI);
+	AUTO(js_unref) json_t *vmim = testjson_plain(VMIM_WAITS);
+	AUTO(js_unref)
+	json_t *unseen = testjson_plain("[\"events: forbidden\"]");
 	struct page_facts facts = {
 		.ns = "default", .vmi = vmi, .vmim = vmim, .unseen = unseen
 	};
@@ -131,7 +120,7 @@ static void
 test_a_machine_says_why_it_cannot_move(void **state)
 {
 	AUTO(js_unref)
-	json_t *vmi = parse(
+	json_t *vmi = testjson_plain(
 		"{\"metadata\": {\"name\": \"vm1\"}, \"status\": {\"phase\": "
 		"\"Running\", \"conditions\": [{\"type\": \"LiveMigratable\", "
 		"\"status\": \"False\", \"reason\": "
@@ -150,8 +139,8 @@ test_a_machine_says_why_it_cannot_move(void **state)
 static void
 test_what_a_proxy_saw_leads_to_its_entry(void **state)
 {
-	AUTO(js_unref) json_t *vmi = parse(VMI);
-	AUTO(js_unref) json_t *vmim = parse(VMIM_FAILED);
+	AUTO(js_unref) json_t *vmi = testjson_plain(VMI);
+	AUTO(js_unref) json_t *vmim = testjson_plain(VMIM_FAILED);
 	json_t *cond = json_array_get(js_arr_at(vmim, "status.conditions"), 0);
 	struct page_facts facts = { .ns = "default", .vmi = vmi, .vmim = vmim };
 	AUTO(js_unref) json_t *page = NULL;
@@ -188,14 +177,14 @@ test_what_a_proxy_saw_leads_to_its_entry(void **state)
 static void
 test_what_a_handler_says_leads_to_its_entry(void **state)
 {
-	AUTO(js_unref) json_t *vmi = parse(VMI);
-	AUTO(js_unref) json_t *vmim = parse(VMIM_PREPARES);
+	AUTO(js_unref) json_t *vmi = testjson_plain(VMI);
+	AUTO(js_unref) json_t *vmim = testjson_plain(VMIM_PREPARES);
 	AUTO(js_unref)
-	json_t *before =
-		parse("[" COMPLAINT("2026-11-16T10:00:59Z", "something") "]");
+	json_t *before = testjson_plain(
+		"[" COMPLAINT("2026-11-16T10:00:59Z", "something") "]");
 	AUTO(js_unref)
-	json_t *now = parse("[" COMPLAINT("2026-11-16T10:01:05Z",
-					  "interface 'mig0' is down") "]");
+	json_t *now = testjson_plain("[" COMPLAINT(
+		"2026-11-16T10:01:05Z", "interface 'mig0' is down") "]");
 	struct page_facts facts = {
 		.ns = "default", .vmi = vmi, .vmim = vmim, .events = before
 	};
@@ -250,9 +239,9 @@ test_the_newest_complaint_is_taken_wherever_its_time_stands(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		AUTO(js_unref) json_t *vmi = parse(VMI);
-		AUTO(js_unref) json_t *vmim = parse(VMIM_PREPARES);
-		AUTO(js_unref) json_t *events = parse(cases[i].events);
+		AUTO(js_unref) json_t *vmi = testjson_plain(VMI);
+		AUTO(js_unref) json_t *vmim = testjson_plain(VMIM_PREPARES);
+		AUTO(js_unref) json_t *events = testjson_plain(cases[i].events);
 		struct page_facts facts = { .ns = "default",
 					    .vmi = vmi,
 					    .vmim = vmim,
@@ -293,17 +282,17 @@ test_what_a_network_lacks_on_a_node_leads_to_its_entry(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		AUTO(js_unref) json_t *vmi = parse(VMI);
-		AUTO(js_unref) json_t *vmim = parse(VMIM_WAITS);
+		AUTO(js_unref) json_t *vmi = testjson_plain(VMI);
+		AUTO(js_unref) json_t *vmim = testjson_plain(VMIM_WAITS);
 		AUTO(js_unref)
-		json_t *events =
-			parse("[" COMPLAINT("2026-11-16T10:01:05Z", "x") "]");
+		json_t *events = testjson_plain(
+			"[" COMPLAINT("2026-11-16T10:01:05Z", "x") "]");
 		json_t *cond =
 			json_array_get(js_arr_at(vmim, "status.conditions"), 0);
 		AUTO(js_unref)
-		json_t *pods =
-			parse("[{\"metadata\": {\"name\": \"vm1\", \"labels\": "
-			      "{\"kubevirt.io/migrationJobUID\": \"m1\"}}}]");
+		json_t *pods = testjson_plain(
+			"[{\"metadata\": {\"name\": \"vm1\", \"labels\": "
+			"{\"kubevirt.io/migrationJobUID\": \"m1\"}}}]");
 		struct page_facts facts = { .ns = "default",
 					    .vmi = vmi,
 					    .vmim = vmim,
@@ -328,9 +317,9 @@ test_what_a_network_lacks_on_a_node_leads_to_its_entry(void **state)
 static void
 test_what_would_steer_the_terminal_is_not_shown(void **state)
 {
-	AUTO(js_unref) json_t *vmi = parse(VMI);
+	AUTO(js_unref) json_t *vmi = testjson_plain(VMI);
 	AUTO(js_unref)
-	json_t *events = parse(
+	json_t *events = testjson_plain(
 		"[{\"type\": \"Warning\", \"reason\": \"\\u001b[2JNo\", "
 		"\"message\": \"\\u001b]0;boo\\u0007a\\n  10:00:00  machine    "
 		"fine\\u009b1m\", \"lastTimestamp\": "
@@ -345,9 +334,10 @@ test_what_would_steer_the_terminal_is_not_shown(void **state)
 	(void)state;
 	json_object_set_new(
 		status, "conditions",
-		parse("[{\"type\": \"LiveMigratable\", \"status\": \"False\", "
-		      "\"reason\": \"x\\u001b[8m\\ny\", \"message\": "
-		      "\"\\u001b[31mred\"}]"));
+		testjson_plain("[{\"type\": \"LiveMigratable\", \"status\": "
+			       "\"False\", "
+			       "\"reason\": \"x\\u001b[8m\\ny\", \"message\": "
+			       "\"\\u001b[31mred\"}]"));
 	page = page_json(&facts);
 	text = page_text(page);
 	for (const char *c = text; *c != '\0'; c++)
@@ -362,15 +352,15 @@ static void
 test_a_machine_that_stands_or_cannot_be_made_says_so(void **state)
 {
 	AUTO(js_unref)
-	json_t *vm =
-		parse("{\"metadata\": {\"name\": \"vm1\"}, \"status\": "
-		      "{\"conditions\": [{\"type\": \"Failure\", \"status\": "
-		      "\"True\", \"reason\": \"FailedCreate\"}]}}");
+	json_t *vm = testjson_plain(
+		"{\"metadata\": {\"name\": \"vm1\"}, \"status\": "
+		"{\"conditions\": [{\"type\": \"Failure\", \"status\": "
+		"\"True\", \"reason\": \"FailedCreate\"}]}}");
 	AUTO(js_unref)
-	json_t *vmi =
-		parse("{\"metadata\": {\"name\": \"vm1\"}, \"status\": "
-		      "{\"conditions\": [{\"type\": \"Paused\", \"status\": "
-		      "\"True\", \"reason\": \"PausedIOError\"}]}}");
+	json_t *vmi = testjson_plain(
+		"{\"metadata\": {\"name\": \"vm1\"}, \"status\": "
+		"{\"conditions\": [{\"type\": \"Paused\", \"status\": "
+		"\"True\", \"reason\": \"PausedIOError\"}]}}");
 	struct page_facts facts = { .ns = "default", .vm = vm, .vmi = vmi };
 	AUTO(js_unref) json_t *page = page_json(&facts);
 	const json_t *findings = js_arr_at(page, "findings");
@@ -388,10 +378,10 @@ static void
 test_half_a_machine_leads_to_what_mends_it(void **state)
 {
 	AUTO(js_unref)
-	json_t *vmi =
-		parse("{\"metadata\": {\"name\": \"vm1\"}, \"status\": "
-		      "{\"conditions\": [{\"type\": \"Paused\", \"status\": "
-		      "\"True\", \"reason\": \"PostCopyFailed\"}]}}");
+	json_t *vmi = testjson_plain(
+		"{\"metadata\": {\"name\": \"vm1\"}, \"status\": "
+		"{\"conditions\": [{\"type\": \"Paused\", \"status\": "
+		"\"True\", \"reason\": \"PostCopyFailed\"}]}}");
 	struct page_facts facts = { .ns = "default", .vmi = vmi };
 	AUTO(js_unref) json_t *page = page_json(&facts);
 	const json_t *finding = json_array_get(js_arr_at(page, "findings"), 0);
@@ -406,13 +396,14 @@ static void
 test_what_keeps_a_machine_from_starting_is_told(void **state)
 {
 	AUTO(js_unref)
-	json_t *vmi = parse("{\"metadata\": {\"name\": \"vm1\"}, "
-			    "\"status\": {\"phase\": \"Scheduling\"}}");
+	json_t *vmi =
+		testjson_plain("{\"metadata\": {\"name\": \"vm1\"}, "
+			       "\"status\": {\"phase\": \"Scheduling\"}}");
 	AUTO(js_unref)
-	json_t *pods = parse("[{\"metadata\": {\"name\": \"vm1\"}}]");
+	json_t *pods = testjson_plain("[{\"metadata\": {\"name\": \"vm1\"}}]");
 	AUTO(js_unref)
-	json_t *events = parse("[" COMPLAINT("2026-11-16T10:01:05Z",
-					     "image 'x' is not in y") "]");
+	json_t *events = testjson_plain("[" COMPLAINT(
+		"2026-11-16T10:01:05Z", "image 'x' is not in y") "]");
 	struct page_facts facts = {
 		.ns = "default", .vmi = vmi, .pods = pods, .events = events
 	};
@@ -430,15 +421,15 @@ test_what_keeps_a_machine_from_starting_is_told(void **state)
 static void
 test_a_node_that_is_not_well_is_named(void **state)
 {
-	AUTO(js_unref) json_t *vmi = parse(VMI);
-	AUTO(js_unref) json_t *vmim = parse(VMIM_FAILED);
+	AUTO(js_unref) json_t *vmi = testjson_plain(VMI);
+	AUTO(js_unref) json_t *vmim = testjson_plain(VMIM_FAILED);
 	AUTO(js_unref)
-	json_t *nodes =
-		parse("[{\"metadata\": {\"name\": \"node1\"}, \"status\": "
-		      "{\"conditions\": [{\"type\": \"Ready\", \"status\": "
-		      "\"True\"}]}}, {\"metadata\": {\"name\": \"node2\"}, "
-		      "\"status\": {\"conditions\": [{\"type\": \"Ready\", "
-		      "\"status\": \"Unknown\", \"message\": \"silent\"}]}}]");
+	json_t *nodes = testjson_plain(
+		"[{\"metadata\": {\"name\": \"node1\"}, \"status\": "
+		"{\"conditions\": [{\"type\": \"Ready\", \"status\": "
+		"\"True\"}]}}, {\"metadata\": {\"name\": \"node2\"}, "
+		"\"status\": {\"conditions\": [{\"type\": \"Ready\", "
+		"\"status\": \"Unknown\", \"message\": \"silent\"}]}}]");
 	struct page_facts facts = {
 		.ns = "default", .vmi = vmi, .vmim = vmim, .nodes = nodes
 	};
@@ -458,9 +449,10 @@ test_a_node_that_is_not_well_is_named(void **state)
 static void
 test_what_was_healed_is_told_and_is_no_trouble(void **state)
 {
-	AUTO(js_unref) json_t *vmi = parse(VMI);
+	AUTO(js_unref) json_t *vmi = testjson_plain(VMI);
 	AUTO(js_unref)
-	json_t *events = parse("[{\"type\": \"Warning\", \"reason\": "
+	json_t *events =
+		testjson_plain("[{\"type\": \"Warning\", \"reason\": "
 			       "\"NetworkStateRebuilt\", \"message\": "
 			       "\"wrote vif-cache-eth0.json again\"}]");
 	struct page_facts facts = { .ns = "default",
@@ -479,10 +471,10 @@ static void
 test_a_code_of_the_future_is_shown_as_it_is(void **state)
 {
 	AUTO(js_unref)
-	json_t *vmi =
-		parse("{\"metadata\": {\"name\": \"vm1\"}, \"status\": {"
-		      "\"conditions\": [{\"type\": \"LiveMigratable\", "
-		      "\"status\": \"False\", \"reason\": \"NewThing\"}]}}");
+	json_t *vmi = testjson_plain(
+		"{\"metadata\": {\"name\": \"vm1\"}, \"status\": {"
+		"\"conditions\": [{\"type\": \"LiveMigratable\", "
+		"\"status\": \"False\", \"reason\": \"NewThing\"}]}}");
 	struct page_facts facts = { .ns = "default", .vmi = vmi };
 	AUTO(js_unref) json_t *page = page_json(&facts);
 	const json_t *finding = json_array_get(js_arr_at(page, "findings"), 0);
@@ -495,10 +487,11 @@ test_a_code_of_the_future_is_shown_as_it_is(void **state)
 static void
 test_a_machine_that_is_gone_or_fine_is_said_to_be(void **state)
 {
-	AUTO(js_unref) json_t *vmim = parse(VMIM_FAILED);
+	AUTO(js_unref) json_t *vmim = testjson_plain(VMIM_FAILED);
 	AUTO(js_unref)
-	json_t *vm = parse("{\"metadata\": {\"name\": \"vm1\"}, \"status\": "
-			   "{\"printableStatus\": \"Stopped\"}}");
+	json_t *vm = testjson_plain(
+		"{\"metadata\": {\"name\": \"vm1\"}, \"status\": "
+		"{\"printableStatus\": \"Stopped\"}}");
 	struct page_facts gone = { .ns = "default", .vmim = vmim };
 	struct page_facts stopped = { .ns = "default", .vm = vm };
 	AUTO(js_unref) json_t *page = page_json(&gone);
@@ -516,7 +509,7 @@ static void
 test_the_migration_that_goes_on_is_chosen(void **state)
 {
 	AUTO(js_unref)
-	json_t *list = parse(
+	json_t *list = testjson_plain(
 		"[{\"metadata\": {\"name\": \"a\", \"creationTimestamp\": "
 		"\"2026-11-16T10:00:00Z\"}, \"status\": {\"phase\": "
 		"\"Running\"}}, {\"metadata\": {\"name\": \"b\", "
@@ -555,7 +548,7 @@ test_a_timeline_knows_pods_events_and_earlier_migrations(void **state)
 {
 	AUTO(timeline_unref) struct timeline *timeline = timeline_new();
 	AUTO(js_unref)
-	json_t *pod = parse(
+	json_t *pod = testjson_plain(
 		"{\"metadata\": {\"name\": \"p\", \"creationTimestamp\": "
 		"\"2026-11-16T10:00:00Z\"}, \"spec\": {\"nodeName\": "
 		"\"node2\"}, \"status\": {\"conditions\": [{\"type\": "
@@ -565,11 +558,11 @@ test_a_timeline_knows_pods_events_and_earlier_migrations(void **state)
 		"\"containers are not ready\", \"lastTransitionTime\": "
 		"\"2026-11-16T10:00:02Z\"}]}}");
 	AUTO(js_unref)
-	json_t *event = parse(
+	json_t *event = testjson_plain(
 		"{\"reason\": \"BackOff\", \"message\": \"again\", \"count\": "
 		"3, \"lastTimestamp\": \"2026-11-16T10:00:03Z\"}");
 	AUTO(js_unref)
-	json_t *earlier = parse(
+	json_t *earlier = testjson_plain(
 		"{\"metadata\": {\"name\": \"m0\"}, \"status\": {\"phase\": "
 		"\"Failed\", \"phaseTransitionTimestamps\": [{\"phase\": "
 		"\"Failed\", \"phaseTransitionTimestamp\": "

@@ -8,20 +8,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/test.h"
+#include "base/testjson.h"
 #include "ctl/checks.h"
 #include "meta/time.h"
-
-static json_t *
-parse(const char *text)
-{
-	struct err err;
-	json_t *value = js_parse(text, strlen(text), &err);
-
-	if (value == NULL)
-		fail_msg("%s", err.text);
-	return value;
-}
 
 #define VMI                                                                 \
 	"{\"spec\": {\"domain\": {\"cpu\": {\"model\": \"host-model\"}}}, " \
@@ -65,7 +54,7 @@ test_a_machine_that_cannot_move_says_everything_at_once(void **state)
 		"  FAIL  quota               small: the target pod needs 512Mi "
 		"requests.memory, 256Mi is left\n";
 	AUTO(js_unref)
-	json_t *vmi = parse(
+	json_t *vmi = testjson(
 		"{\"metadata\": {\"name\": \"vm1\", \"namespace\": \"ns\", "
 		"\"uid\": \"u\"}, \"spec\": {\"utilityVolumes\": "
 		"[{\"name\": \"u\"}]}, \"status\": {\"phase\": "
@@ -74,20 +63,21 @@ test_a_machine_that_cannot_move_says_everything_at_once(void **state)
 		"[{\"type\": \"LiveMigratable\", \"status\": \"False\", "
 		"\"reason\": \"DisksNotLiveMigratable\", \"message\": \"not "
 		"shared\"}]}}");
-	AUTO(js_unref) json_t *own = parse("[" POD ", " POD "]");
+	AUTO(js_unref) json_t *own = testjson("[" POD ", " POD "]");
 	AUTO(js_unref)
-	json_t *vmims = parse("[{\"metadata\": {\"name\": \"m0\"}, "
-			      "\"status\": {\"phase\": \"Failed\"}}, "
-			      "{\"metadata\": {\"name\": \"m1\"}, \"status\": "
-			      "{\"phase\": \"Running\"}}]");
+	json_t *vmims =
+		testjson("[{\"metadata\": {\"name\": \"m0\"}, "
+			 "\"status\": {\"phase\": \"Failed\"}}, "
+			 "{\"metadata\": {\"name\": \"m1\"}, \"status\": "
+			 "{\"phase\": \"Running\"}}]");
 	AUTO(js_unref)
-	json_t *claims = parse(
+	json_t *claims = testjson(
 		"{\"one\": {\"spec\": {\"accessModes\": [\"ReadWriteOnce\"]}}, "
 		"\"two\": {\"spec\": {\"accessModes\": [\"ReadWriteMany\"]}}, "
 		"\"three\": null}");
-	AUTO(js_unref) json_t *nets = parse("{\"lan\": false}");
+	AUTO(js_unref) json_t *nets = testjson("{\"lan\": false}");
 	AUTO(js_unref)
-	json_t *quotas = parse(
+	json_t *quotas = testjson(
 		"[{\"metadata\": {\"name\": \"small\"}, \"spec\": {\"hard\": "
 		"{\"pods\": \"1\", \"requests.memory\": \"1Gi\", "
 		"\"requests.cpu\": \"4\"}}, \"status\": {\"used\": {\"pods\": "
@@ -135,9 +125,9 @@ test_what_may_not_be_read_is_not_known(void **state)
 		"per gigabyte\n"
 		"  ?     limits              migrations of other namespaces "
 		"may not be looked at\n";
-	AUTO(js_unref) json_t *vmi = parse(VMI);
-	AUTO(js_unref) json_t *claims = parse("{\"one\": false}");
-	AUTO(js_unref) json_t *nets = parse("{\"lan\": null}");
+	AUTO(js_unref) json_t *vmi = testjson(VMI);
+	AUTO(js_unref) json_t *claims = testjson("{\"one\": false}");
+	AUTO(js_unref) json_t *nets = testjson("{\"lan\": null}");
 	struct preflight_facts facts = { .vmi = vmi,
 					 .claims = claims,
 					 .nets = nets };
@@ -181,10 +171,10 @@ test_what_is_not_known_decides_nothing(void **state)
 static void
 test_what_drains_have_to_wait_for_is_noted(void **state)
 {
-	AUTO(js_unref) json_t *vmi = parse(VMI);
-	AUTO(js_unref) json_t *own = parse("[" POD "]");
+	AUTO(js_unref) json_t *vmi = testjson(VMI);
+	AUTO(js_unref) json_t *own = testjson("[" POD "]");
 	AUTO(js_unref)
-	json_t *vmims = parse(
+	json_t *vmims = testjson(
 		"[" FAILED("m1", "2027-01-15T07:59:00Z", DRAIN) ", " FAILED(
 			"m2", "2027-01-15T07:59:50Z", DRAIN) "]");
 	struct preflight_facts facts = {

@@ -7,30 +7,20 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/test.h"
+#include "base/testjson.h"
 
 static const struct disk_dirs dirs = { .private = "/nonexistent" };
-
-static json_t *
-parse(const char *text)
-{
-	struct err err;
-	json_t *value = js_parse(text, strlen(text), &err);
-
-	assert_non_null(value);
-	return value;
-}
 
 static void
 test_meta_data_names_the_machine(void **state)
 {
 	AUTO(js_unref)
-	json_t *plain = parse("{\"metadata\":{\"name\":\"vm\","
-			      "\"namespace\":\"ns\"}}");
+	json_t *plain = testjson("{\"metadata\":{\"name\":\"vm\","
+				 "\"namespace\":\"ns\"}}");
 	AUTO(js_unref)
-	json_t *named = parse("{\"metadata\":{\"name\":\"vm\","
-			      "\"namespace\":\"ns\"},"
-			      "\"spec\":{\"hostname\":\"h\"}}");
+	json_t *named = testjson("{\"metadata\":{\"name\":\"vm\","
+				 "\"namespace\":\"ns\"},"
+				 "\"spec\":{\"hostname\":\"h\"}}");
 	AUTO(free_ptr) char *one = cloudinit_meta_data(plain);
 	AUTO(free_ptr) char *two = cloudinit_meta_data(named);
 
@@ -45,12 +35,12 @@ static void
 test_data_is_plain_or_coded_or_a_secret(void **state)
 {
 	AUTO(js_unref)
-	json_t *source = parse("{\"userDataBase64\":\"aGk=\","
-			       "\"networkData\":\"n\"}");
-	AUTO(js_unref) json_t *bad = parse("{\"userDataBase64\":\"%\"}");
-	AUTO(js_unref) json_t *none = parse("{}");
+	json_t *source = testjson("{\"userDataBase64\":\"aGk=\","
+				  "\"networkData\":\"n\"}");
+	AUTO(js_unref) json_t *bad = testjson("{\"userDataBase64\":\"%\"}");
+	AUTO(js_unref) json_t *none = testjson("{}");
 	AUTO(js_unref)
-	json_t *secret = parse("{\"secretRef\":{\"name\":\"s\"}}");
+	json_t *secret = testjson("{\"secretRef\":{\"name\":\"s\"}}");
 	char volume[] = "v";
 	struct disk disk = { .volume = volume, .source = source };
 	AUTO(free_ptr) char *user = NULL;

@@ -7,17 +7,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/test.h"
-
-static json_t *
-parse(const char *text)
-{
-	struct err err;
-	json_t *value = js_parse(text, strlen(text), &err);
-
-	assert_non_null(value);
-	return value;
-}
+#include "base/testjson.h"
 
 static void
 test_sync_and_prepare_survive_the_way(void **state)
@@ -30,7 +20,7 @@ test_sync_and_prepare_survive_the_way(void **state)
 					      .mtu = 1450 };
 	struct launch_disk disk = { xstrdup("root"), 1UL << 40 };
 	struct launch_prepare prepare = {
-		.vmi = parse("{\"metadata\":{\"name\":\"vm1\"}}"),
+		.vmi = testjson("{\"metadata\":{\"name\":\"vm1\"}}"),
 		.migration_uid = xstrdup("abc-1"),
 		.interfaces = { &interface, 1 },
 		.disks = &disk,
@@ -65,9 +55,9 @@ static void
 test_migrate_survives_the_way(void **state)
 {
 	AUTO(js_unref)
-	json_t *sent = parse("{\"vmi\":{},\"migrationUid\":\"u\","
-			     "\"configuration\":{\"allowPostCopy\":true},"
-			     "\"block\":true,\"parallel\":8}");
+	json_t *sent = testjson("{\"vmi\":{},\"migrationUid\":\"u\","
+				"\"configuration\":{\"allowPostCopy\":true},"
+				"\"block\":true,\"parallel\":8}");
 	AUTO(launch_migrate_done) struct launch_migrate read = { 0 };
 	AUTO(js_unref) json_t *again = NULL;
 	struct err err;
@@ -81,9 +71,9 @@ test_migrate_survives_the_way(void **state)
 static void
 test_what_is_not_known_is_refused(void **state)
 {
-	AUTO(js_unref) json_t *more = parse("{\"vmi\":{},\"wish\":1}");
+	AUTO(js_unref) json_t *more = testjson("{\"vmi\":{},\"wish\":1}");
 	AUTO(js_unref)
-	json_t *path = parse("{\"vmi\":{},\"migrationUid\":\"../x\"}");
+	json_t *path = testjson("{\"vmi\":{},\"migrationUid\":\"../x\"}");
 	struct launch_sync sync;
 	struct launch_prepare prepare;
 	struct launch_migrate migrate;
@@ -107,11 +97,11 @@ test_an_item_that_is_wrong_is_named_by_its_place(void **state)
 {
 	AUTO(js_unref)
 	json_t *bad =
-		parse("{\"vmi\":{},\"interfaces\":["
-		      "{\"name\":\"a\",\"tap\":\"t\"},{\"name\":\"b\"}]}");
+		testjson("{\"vmi\":{},\"interfaces\":["
+			 "{\"name\":\"a\",\"tap\":\"t\"},{\"name\":\"b\"}]}");
 	AUTO(js_unref)
-	json_t *disks = parse("{\"vmi\":{},\"migrationUid\":\"u\","
-			      "\"disks\":[{\"name\":\"d\"}]}");
+	json_t *disks = testjson("{\"vmi\":{},\"migrationUid\":\"u\","
+				 "\"disks\":[{\"name\":\"d\"}]}");
 	struct launch_sync sync;
 	struct launch_prepare prepare;
 	struct err err;
@@ -166,8 +156,9 @@ static void
 test_versions_ignore_what_they_do_not_know(void **state)
 {
 	AUTO(js_unref)
-	json_t *obj = parse("{\"protocolMin\":1,\"protocolMax\":9,"
-			    "\"program\":\"p\",\"version\":\"v\",\"hue\":1}");
+	json_t *obj =
+		testjson("{\"protocolMin\":1,\"protocolMax\":9,"
+			 "\"program\":\"p\",\"version\":\"v\",\"hue\":1}");
 	AUTO(launch_versions_done) struct launch_versions read = { 0 };
 	struct err err;
 

@@ -3,27 +3,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/err.h"
 #include "base/jssize.h"
 #include "base/mem.h"
-#include "base/test.h"
+#include "base/testjson.h"
 #include "meta/status.h"
-
-static json_t *
-parse(const char *text)
-{
-	struct err err;
-	json_t *value = js_parse(text, strlen(text), &err);
-
-	if (value == NULL)
-		fail_msg("%s: %s", text, err.text);
-	return value;
-}
 
 /* What kubectl patches most. */
 static const char schema_text[] =
@@ -47,19 +34,6 @@ static const char schema_text[] =
 	"  'items':{'type':'object'}},"
 	" 'taints':{'type':'array','items':{'type':'object'}}}}}}";
 
-/* Texts here have ' for ". */
-static json_t *
-parse_quoted(const char *text)
-{
-	AUTO(free_ptr) char *copy = xstrdup(text);
-
-	for (char *p = copy; *p != '\0'; p++) {
-		if (*p == '\'')
-			*p = '"';
-	}
-	return parse(copy);
-}
-
 enum how {
 	HOW_JSON,
 	HOW_MERGE,
@@ -80,7 +54,7 @@ apply(enum how how, const json_t *target, const json_t *patch,
 	case HOW_STRATEGIC:
 		break;
 	}
-	schema = parse_quoted(schema_text);
+	schema = testjson(schema_text);
 	return patch_strategic(target, patch, schema, st);
 }
 
@@ -88,11 +62,11 @@ static void
 check(enum how how, const char *target_text, const char *patch_text,
       const char *expected)
 {
-	AUTO(js_unref) json_t *target = parse_quoted(target_text);
-	AUTO(js_unref) json_t *patch = parse_quoted(patch_text);
+	AUTO(js_unref) json_t *target = testjson(target_text);
+	AUTO(js_unref) json_t *patch = testjson(patch_text);
 	AUTO(js_unref) json_t *before = json_deep_copy(target);
 	AUTO(js_unref) json_t *patch_before = json_deep_copy(patch);
-	AUTO(js_unref) json_t *want = parse_quoted(expected);
+	AUTO(js_unref) json_t *want = testjson(expected);
 	AUTO(status_done) struct status st = STATUS_INIT;
 	AUTO(js_unref) json_t *result = apply(how, target, patch, &st);
 	AUTO(free_ptr) char *got = NULL;
@@ -110,8 +84,8 @@ static void
 check_error(enum how how, const char *target_text, const char *patch_text,
 	    int code, const char *message)
 {
-	AUTO(js_unref) json_t *target = parse_quoted(target_text);
-	AUTO(js_unref) json_t *patch = parse_quoted(patch_text);
+	AUTO(js_unref) json_t *target = testjson(target_text);
+	AUTO(js_unref) json_t *patch = testjson(patch_text);
 	AUTO(status_done) struct status st = STATUS_INIT;
 
 	assert_null(apply(how, target, patch, &st));
@@ -224,14 +198,14 @@ repeat(size_t n, const char *operation)
 	json_t *ops = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		(void)json_array_append_new(ops, parse_quoted(operation));
+		(void)json_array_append_new(ops, testjson(operation));
 	return ops;
 }
 
 static void
 test_json_patches_cannot_grow_a_document(void **state)
 {
-	AUTO(js_unref) json_t *target = parse_quoted("{'a':{},'l':[]}");
+	AUTO(js_unref) json_t *target = testjson("{'a':{},'l':[]}");
 	AUTO(js_unref)
 	json_t *many = repeat(PATCH_MAX_OPS + 1, "{'op':'remove','path':'/a'}");
 	/* Each copies all there is beside itself. */
@@ -490,11 +464,11 @@ static void
 test_results_share_no_containers(void **state)
 {
 	AUTO(js_unref)
-	json_t *target = parse_quoted(POD("[{'name':'a','v':{'x':1}}]"));
+	json_t *target = testjson(POD("[{'name':'a','v':{'x':1}}]"));
 	AUTO(js_unref)
 	json_t *patch =
-		parse_quoted("{'spec':{'containers':[{'name':'b','v':{'y':1}}],"
-			     "'m':{'n':{}}}}");
+		testjson("{'spec':{'containers':[{'name':'b','v':{'y':1}}],"
+			 "'m':{'n':{}}}}");
 	AUTO(js_unref) json_t *before = json_deep_copy(patch);
 	AUTO(js_unref) json_t *target_before = json_deep_copy(target);
 
@@ -519,8 +493,8 @@ test_results_share_no_containers(void **state)
 static void
 test_large_lists_are_merged_in_linear_time(void **state)
 {
-	AUTO(js_unref) json_t *target = parse_quoted(POD("[]"));
-	AUTO(js_unref) json_t *patch = parse_quoted(POD("[]"));
+	AUTO(js_unref) json_t *target = testjson(POD("[]"));
+	AUTO(js_unref) json_t *patch = testjson(POD("[]"));
 	AUTO(status_done) struct status st = STATUS_INIT;
 	AUTO(js_unref) json_t *result = NULL;
 	json_t *original =

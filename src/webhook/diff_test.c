@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "webhook/diff.h"
 
-#include <string.h>
-
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/err.h"
-#include "base/test.h"
+#include "base/testjson.h"
 #include "meta/patch.h"
 #include "meta/status.h"
-
-static json_t *
-parse(const char *text)
-{
-	struct err err;
-	json_t *value = js_parse(text, strlen(text), &err);
-
-	assert_non_null(value);
-	return value;
-}
 
 /* What the patch does is what counts, and that it does no more than needed. */
 static const struct {
@@ -47,8 +34,8 @@ test_the_patch_makes_one_of_the_other(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		AUTO(js_unref) json_t *before = parse(cases[i].before);
-		AUTO(js_unref) json_t *after = parse(cases[i].after);
+		AUTO(js_unref) json_t *before = testjson(cases[i].before);
+		AUTO(js_unref) json_t *after = testjson(cases[i].after);
 		AUTO(js_unref) json_t *ops = diff_patch(before, after);
 		AUTO(status_done) struct status st = STATUS_INIT;
 		AUTO(js_unref) json_t *made = patch_json(before, ops, &st);

@@ -1,34 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/admit/amount.h"
 
-#include <string.h>
-
 #include "base/cleanup.h"
-#include "base/err.h"
-#include "base/mem.h"
-#include "base/test.h"
-
-static json_t *
-parse(const char *text)
-{
-	AUTO(free_ptr) char *copy = xstrdup(text);
-	struct err err;
-	json_t *value;
-
-	for (char *c = copy; *c != '\0'; c++) {
-		if (*c == '\'')
-			*c = '"';
-	}
-	value = js_parse(copy, strlen(copy), &err);
-	assert_non_null(value);
-	return value;
-}
+#include "base/testjson.h"
 
 static void
 assert_pod(const char *text, const char *list, const char *resource,
 	   const char *expected)
 {
-	AUTO(js_unref) json_t *pod = parse(text);
+	AUTO(js_unref) json_t *pod = testjson(text);
 	char number[QUANTITY_TEXT_SIZE];
 	struct quantity q;
 	bool found = amount_of_pod(pod, list, resource, &q);

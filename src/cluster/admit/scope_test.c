@@ -1,29 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/admit/scope.h"
 
-#include <string.h>
-
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/err.h"
-#include "base/mem.h"
-#include "base/test.h"
-
-static json_t *
-parse(const char *text)
-{
-	AUTO(free_ptr) char *copy = xstrdup(text);
-	struct err err;
-	json_t *value;
-
-	for (char *c = copy; *c != '\0'; c++) {
-		if (*c == '\'')
-			*c = '"';
-	}
-	value = js_parse(copy, strlen(copy), &err);
-	assert_non_null(value);
-	return value;
-}
+#include "base/testjson.h"
 
 #define EMPTY "{'spec':{'containers':[{}]}}"
 #define ENDING "{'spec':{'activeDeadlineSeconds':5,'containers':[{}]}}"
@@ -75,8 +55,8 @@ test_a_pod_is_in_all_scopes_or_not_counted(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		AUTO(js_unref) json_t *spec = parse(rows[i].spec);
-		AUTO(js_unref) json_t *pod = parse(rows[i].pod);
+		AUTO(js_unref) json_t *spec = testjson(rows[i].spec);
+		AUTO(js_unref) json_t *pod = testjson(rows[i].pod);
 
 		assert_true(scope_has_any(spec));
 		if (scope_matches(spec, pod) != rows[i].matches)
@@ -87,8 +67,8 @@ test_a_pod_is_in_all_scopes_or_not_counted(void **state)
 static void
 test_without_scopes_everything_counts(void **state)
 {
-	AUTO(js_unref) json_t *spec = parse("{'hard':{},'scopes':[]}");
-	AUTO(js_unref) json_t *pod = parse(EMPTY);
+	AUTO(js_unref) json_t *spec = testjson("{'hard':{},'scopes':[]}");
+	AUTO(js_unref) json_t *pod = testjson(EMPTY);
 
 	(void)state;
 	assert_false(scope_has_any(spec));

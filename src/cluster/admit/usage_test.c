@@ -1,34 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/admit/usage.h"
 
-#include <string.h>
-
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/err.h"
-#include "base/mem.h"
-#include "base/test.h"
-
-static json_t *
-parse(const char *text)
-{
-	AUTO(free_ptr) char *copy = xstrdup(text);
-	struct err err;
-	json_t *value;
-
-	for (char *c = copy; *c != '\0'; c++) {
-		if (*c == '\'')
-			*c = '"';
-	}
-	value = js_parse(copy, strlen(copy), &err);
-	assert_non_null(value);
-	return value;
-}
+#include "base/testjson.h"
 
 static void
 assert_measure(const char *name, const char *text, const char *expected)
 {
-	AUTO(js_unref) json_t *obj = parse(text);
+	AUTO(js_unref) json_t *obj = testjson(text);
 	char number[QUANTITY_TEXT_SIZE];
 	struct usage_meter meter;
 	struct quantity q;
@@ -171,9 +151,9 @@ test_containers_without_cpu_or_memory_are_named_in_order(void **state)
 {
 	AUTO(js_unref)
 	json_t *pod =
-		parse("{'spec':{'containers':[{'name':'b'},{'name':'a'},"
-		      "{'name':'c','resources':{'requests':{'cpu':'1'}}}],"
-		      "'initContainers':[{'name':'0'}]}}");
+		testjson("{'spec':{'containers':[{'name':'b'},{'name':'a'},"
+			 "{'name':'c','resources':{'requests':{'cpu':'1'}}}],"
+			 "'initContainers':[{'name':'0'}]}}");
 	static const char *const names[] = { "requests.cpu", "pods",
 					     "limits.memory",
 					     "requests.ephemeral-storage" };

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/server/logwhere.h"
 
-#include <string.h>
-
 #include "base/cleanup.h"
-#include "base/err.h"
-#include "base/test.h"
+#include "base/testjson.h"
 #include "cluster/server/query.h"
 #include "meta/status.h"
 
@@ -22,21 +19,11 @@
 	"{\"type\":\"Hostname\",\"address\":\"n1\"},"                 \
 	"{\"type\":\"InternalIP\",\"address\":\"192.0.2.1\"}]}}"
 
-static json_t *
-parse(const char *text)
-{
-	struct err err;
-	json_t *value = js_parse(text, strlen(text), &err);
-
-	assert_non_null(value);
-	return value;
-}
-
 static int
 options(const char *raw, const char *pod_text, struct log_where *where,
 	struct status *st)
 {
-	AUTO(js_unref) json_t *pod = parse(pod_text);
+	AUTO(js_unref) json_t *pod = testjson(pod_text);
 	struct query query;
 	int r;
 
@@ -51,8 +38,8 @@ expect_url(const char *raw, const char *pod_text, const char *node_text,
 	   const char *url)
 {
 	AUTO(log_where_done) struct log_where where = { 0 };
-	AUTO(js_unref) json_t *pod = parse(pod_text);
-	AUTO(js_unref) json_t *node = parse(node_text);
+	AUTO(js_unref) json_t *pod = testjson(pod_text);
+	AUTO(js_unref) json_t *node = testjson(node_text);
 	struct status st = STATUS_INIT;
 
 	assert_int_equal(options(raw, pod_text, &where, &st), 0);
@@ -129,8 +116,8 @@ test_a_node_without_a_usable_address_is_an_error(void **state)
 	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
 		AUTO(log_where_done) struct log_where where = { 0 };
 		AUTO(status_done) struct status st = STATUS_INIT;
-		AUTO(js_unref) json_t *pod = parse(ONE);
-		AUTO(js_unref) json_t *node = parse(nodes[i]);
+		AUTO(js_unref) json_t *pod = testjson(ONE);
+		AUTO(js_unref) json_t *node = testjson(nodes[i]);
 
 		assert_int_equal(options("", ONE, &where, &st), 0);
 		assert_int_equal(log_where_node(node, pod, &where, &st), -1);

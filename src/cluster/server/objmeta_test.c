@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/test.h"
+#include "base/testjson.h"
 #include "cluster/kinds/kind.h"
 #include "cluster/server/objmeta.h"
 #include "meta/causes.h"
@@ -20,20 +20,11 @@ static const struct kind namespaced = { .group = group,
 					.namespaced = true,
 					.has_generation = true };
 
-static json_t *
-parse(const char *text)
-{
-	json_t *value = json_loads(text, 0, NULL);
-
-	assert_non_null(value);
-	return value;
-}
-
 static void
 test_what_a_client_sends_for_the_server_is_replaced(void **state)
 {
 	struct status st = STATUS_INIT;
-	json_t *object = parse(
+	json_t *object = testjson(
 		"{\"metadata\":{\"name\":\"a\",\"uid\":\"mine\",\"generation\":"
 		"7,\"creationTimestamp\":\"1999-01-01T00:00:00Z\","
 		"\"deletionTimestamp\":\"1999-01-01T00:00:00Z\",\"selfLink\":"
@@ -62,7 +53,7 @@ static void
 test_makes_a_name_from_its_beginning(void **state)
 {
 	struct status st = STATUS_INIT;
-	json_t *object = parse("{\"metadata\":{\"generateName\":\"mig-\"}}");
+	json_t *object = testjson("{\"metadata\":{\"generateName\":\"mig-\"}}");
 	const char *name;
 
 	(void)state;
@@ -77,7 +68,7 @@ static void
 expect_refused(const char *text, int code, const char *message)
 {
 	struct status st = STATUS_INIT;
-	json_t *object = parse(text);
+	json_t *object = testjson(text);
 
 	assert_int_equal(objmeta_init(object, &namespaced, "w", &st), -1);
 	assert_int_equal(st.code, code);
@@ -125,7 +116,7 @@ test_names_the_member_of_a_wrong_type(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct status st = STATUS_INIT;
-		json_t *object = parse(cases[i].text);
+		json_t *object = testjson(cases[i].text);
 
 		assert_int_equal(objmeta_check_types(object, "VM", &st), -1);
 		assert_int_equal(st.code, 400);
@@ -139,12 +130,13 @@ static void
 test_an_update_keeps_what_is_the_servers(void **state)
 {
 	struct causes causes = CAUSES_INIT;
-	json_t *old = parse("{\"metadata\":{\"name\":\"a\",\"uid\":\"u\","
-			    "\"generation\":3,\"deletionTimestamp\":\"t\","
-			    "\"resourceVersion\":\"9\",\"labels\":{\"x\":"
-			    "\"y\"}}}");
-	json_t *object = parse("{\"metadata\":{\"name\":\"a\",\"generation\":"
-			       "99,\"labels\":{\"x\":\"z\"}}}");
+	json_t *old = testjson("{\"metadata\":{\"name\":\"a\",\"uid\":\"u\","
+			       "\"generation\":3,\"deletionTimestamp\":\"t\","
+			       "\"resourceVersion\":\"9\",\"labels\":{\"x\":"
+			       "\"y\"}}}");
+	json_t *object =
+		testjson("{\"metadata\":{\"name\":\"a\",\"generation\":"
+			 "99,\"labels\":{\"x\":\"z\"}}}");
 
 	(void)state;
 	objmeta_carry_over(object, old, &causes);
@@ -168,11 +160,12 @@ static void
 test_no_finalizer_comes_to_what_is_being_deleted(void **state)
 {
 	struct causes causes = CAUSES_INIT;
-	json_t *old = parse("{\"metadata\":{\"name\":\"a\",\"uid\":\"u\","
-			    "\"deletionTimestamp\":\"t\",\"finalizers\":["
-			    "\"a.io/x\"]}}");
-	json_t *object = parse("{\"metadata\":{\"name\":\"a\",\"finalizers\":["
-			       "\"a.io/x\",\"b.io/y\"]}}");
+	json_t *old = testjson("{\"metadata\":{\"name\":\"a\",\"uid\":\"u\","
+			       "\"deletionTimestamp\":\"t\",\"finalizers\":["
+			       "\"a.io/x\"]}}");
+	json_t *object =
+		testjson("{\"metadata\":{\"name\":\"a\",\"finalizers\":["
+			 "\"a.io/x\",\"b.io/y\"]}}");
 	char *text;
 
 	(void)state;
@@ -191,7 +184,7 @@ test_no_finalizer_comes_to_what_is_being_deleted(void **state)
 static void
 test_finalizers_come_and_go_by_name(void **state)
 {
-	json_t *object = parse("{}");
+	json_t *object = testjson("{}");
 
 	(void)state;
 	assert_true(objmeta_add_finalizer(object, "orphan"));
@@ -207,7 +200,7 @@ static void
 test_checks_names_and_owners(void **state)
 {
 	struct causes causes = CAUSES_INIT;
-	json_t *object = parse(
+	json_t *object = testjson(
 		"{\"metadata\":{\"name\":\"Bad_Name\",\"namespace\":\"w\","
 		"\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"Pod\","
 		"\"name\":\"p\"}]}}");

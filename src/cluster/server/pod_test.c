@@ -3,20 +3,11 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/test.h"
+#include "base/testjson.h"
 #include "cluster/server/pod.h"
 #include "cluster/server/query.h"
 #include "cluster/server/strategy.h"
 #include "meta/causes.h"
-
-static json_t *
-parse(const char *text)
-{
-	json_t *value = json_loads(text, 0, NULL);
-
-	assert_non_null(value);
-	return value;
-}
 
 static void
 test_a_pods_class_follows_from_its_resources(void **state)
@@ -40,7 +31,7 @@ test_a_pods_class_follows_from_its_resources(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		json_t *pod = parse(cases[i].pod);
+		json_t *pod = testjson(cases[i].pod);
 
 		assert_string_equal(pod_qos_class(pod), cases[i].qos);
 		json_decref(pod);
@@ -50,8 +41,8 @@ test_a_pods_class_follows_from_its_resources(void **state)
 static void
 test_what_is_limited_is_requested(void **state)
 {
-	json_t *pod = parse("{\"spec\":{\"containers\":[{\"resources\":{"
-			    "\"limits\":{\"cpu\":\"2\"}}}]}}");
+	json_t *pod = testjson("{\"spec\":{\"containers\":[{\"resources\":{"
+			       "\"limits\":{\"cpu\":\"2\"}}}]}}");
 	const json_t *container;
 
 	(void)state;
@@ -108,12 +99,12 @@ test_only_a_pod_that_runs_is_given_time(void **state)
 {
 	const struct delete_options none = { .has_grace = false };
 	const struct delete_options five = { .has_grace = true, .grace_s = 5 };
-	json_t *bound = parse("{\"spec\":{\"nodeName\":\"n\","
-			      "\"terminationGracePeriodSeconds\":7}}");
-	json_t *unbound = parse("{\"spec\":{}}");
-	json_t *done = parse("{\"spec\":{\"nodeName\":\"n\"},\"status\":{"
-			     "\"phase\":\"Failed\"}}");
-	json_t *plain = parse("{\"spec\":{\"nodeName\":\"n\"}}");
+	json_t *bound = testjson("{\"spec\":{\"nodeName\":\"n\","
+				 "\"terminationGracePeriodSeconds\":7}}");
+	json_t *unbound = testjson("{\"spec\":{}}");
+	json_t *done = testjson("{\"spec\":{\"nodeName\":\"n\"},\"status\":{"
+				"\"phase\":\"Failed\"}}");
+	json_t *plain = testjson("{\"spec\":{\"nodeName\":\"n\"}}");
 
 	(void)state;
 	assert_int_equal(pod_grace(bound, &none), 7);
@@ -132,7 +123,7 @@ faults_of_update(const char *was, const char *is)
 {
 	const struct strategy_env env = { NULL };
 	struct causes causes = CAUSES_INIT;
-	json_t *old = parse(was), *object = parse(is);
+	json_t *old = testjson(was), *object = testjson(is);
 	size_t n;
 
 	pod_validate(&env, object, old, &causes);
