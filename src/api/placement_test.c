@@ -2,7 +2,6 @@
 #include "api/placement.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "api/config.h"
 #include "base/cleanup.h"
@@ -10,28 +9,7 @@
 #include "base/jsat.h"
 #include "base/mem.h"
 #include "base/test.h"
-#include "meta/yaml.h"
-
-static json_t *
-from_yaml(const char *text)
-{
-	struct err err;
-	json_t *value = yaml_to_json(text, strlen(text), &err);
-
-	if (value == NULL)
-		fail_msg("%s in %s", err.text, text);
-	return value;
-}
-
-static void
-assert_yaml(const json_t *value, const char *yaml)
-{
-	AUTO(js_unref) json_t *wanted = from_yaml(yaml);
-	AUTO(free_ptr) char *wanted_text = yaml_from_json(wanted);
-	AUTO(free_ptr) char *text = yaml_from_json(value);
-
-	assert_string_equal(text, wanted_text);
-}
+#include "meta/testyaml.h"
 
 static struct kubevirt_config *
 config_of(const json_t *kubevirt)
@@ -48,8 +26,8 @@ static void
 assert_selector(const char *vmi_text, const char *configuration,
 		const char *wanted)
 {
-	AUTO(js_unref) json_t *vmi = from_yaml(vmi_text);
-	AUTO(js_unref) json_t *kubevirt = from_yaml(configuration);
+	AUTO(js_unref) json_t *vmi = testyaml(vmi_text);
+	AUTO(js_unref) json_t *kubevirt = testyaml(configuration);
 	AUTO(kubevirt_config_unref)
 	struct kubevirt_config *config = config_of(kubevirt);
 	AUTO(js_unref)
@@ -109,10 +87,10 @@ narrow(const char *model, const char *added_text, const char *pod_text,
 	AUTO(js_unref)
 	json_t *vmi = json_pack("{s:{s:{s:{s:s}}}}", "spec", "domain", "cpu",
 				"model", model);
-	AUTO(js_unref) json_t *added = from_yaml(added_text);
-	AUTO(js_unref) json_t *pod = from_yaml(pod_text);
-	AUTO(js_unref) json_t *node = from_yaml(node_text);
-	AUTO(js_unref) json_t *selector = from_yaml("{zone: mine}");
+	AUTO(js_unref) json_t *added = testyaml(added_text);
+	AUTO(js_unref) json_t *pod = testyaml(pod_text);
+	AUTO(js_unref) json_t *node = testyaml(node_text);
+	AUTO(js_unref) json_t *selector = testyaml("{zone: mine}");
 	AUTO(kubevirt_config_unref)
 	struct kubevirt_config *config = config_of(NULL);
 	const struct placement_source source = {

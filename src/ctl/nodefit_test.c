@@ -11,18 +11,7 @@
 #include "base/test.h"
 #include "ctl/checks.h"
 #include "ctl/preflight.h"
-#include "meta/yaml.h"
-
-static json_t *
-from_yaml(const char *text)
-{
-	struct err err;
-	json_t *value = yaml_to_json(text, strlen(text), &err);
-
-	if (value == NULL)
-		fail_msg("%s in %s", err.text, text);
-	return value;
-}
+#include "meta/testyaml.h"
 
 #define VMI                                                       \
 	"{spec: {nodeSelector: {zone: x}, domain: {cpu: {model: " \
@@ -75,19 +64,19 @@ told_done(struct told *told)
 static struct told
 judge(const struct asked *asked)
 {
-	AUTO(js_unref) json_t *vmi = from_yaml(VMI);
+	AUTO(js_unref) json_t *vmi = testyaml(VMI);
 	AUTO(js_unref)
-	json_t *pod = from_yaml(asked->pod != NULL ? asked->pod : POD(""));
-	AUTO(js_unref) json_t *nodes = from_yaml(asked->nodes);
+	json_t *pod = testyaml(asked->pod != NULL ? asked->pod : POD(""));
+	AUTO(js_unref) json_t *nodes = testyaml(asked->nodes);
 	AUTO(js_unref)
-	json_t *pods = asked->pods == NULL ? NULL : from_yaml(asked->pods);
+	json_t *pods = asked->pods == NULL ? NULL : testyaml(asked->pods);
 	AUTO(js_unref)
-	json_t *vmims = asked->vmims == NULL ? NULL : from_yaml(asked->vmims);
+	json_t *vmims = asked->vmims == NULL ? NULL : testyaml(asked->vmims);
 	AUTO(js_unref)
-	json_t *vmis = asked->vmis == NULL ? NULL : from_yaml(asked->vmis);
+	json_t *vmis = asked->vmis == NULL ? NULL : testyaml(asked->vmis);
 	AUTO(js_unref)
 	json_t *kubevirt =
-		asked->kubevirt == NULL ? NULL : from_yaml(asked->kubevirt);
+		asked->kubevirt == NULL ? NULL : testyaml(asked->kubevirt);
 	AUTO(js_unref) json_t *checks = json_array();
 	struct err err;
 	AUTO(kubevirt_config_unref)

@@ -10,11 +10,12 @@
 #include "base/mem.h"
 #include "base/test.h"
 #include "cluster/auth/testauth.h"
+#include "meta/testyaml.h"
 
 static struct rules
 rules_of(const char *yaml)
 {
-	AUTO(js_unref) json_t *list = testauth_yaml(yaml);
+	AUTO(js_unref) json_t *list = testyaml(yaml);
 	struct rules rules;
 
 	rules_from_json(&rules, list);

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/test.h"
 #include "cluster/auth/testauth.h"
+#include "meta/testyaml.h"
 
 #define ROLES "roles.rbac.authorization.k8s.io"
 #define CLUSTERROLES "clusterroles.rbac.authorization.k8s.io"
@@ -61,7 +62,7 @@ check(struct testauth *t, const char *who, const char *what, const char *object,
 {
 	AUTO(user_release) struct user *user = testauth_user(who);
 	AUTO(testauth_ask_done) struct testauth_ask ask;
-	AUTO(js_unref) json_t *json = testauth_yaml(object);
+	AUTO(js_unref) json_t *json = testyaml(object);
 
 	testauth_ask(&ask, what);
 	return escalation_check(t->authz, user, &ask.attr, json, NULL, st);
@@ -166,8 +167,8 @@ may_update(struct testauth *t, const char *who, const char *old,
 {
 	AUTO(user_release) struct user *user = testauth_user(who);
 	AUTO(testauth_ask_done) struct testauth_ask ask;
-	AUTO(js_unref) json_t *before = testauth_yaml(old);
-	AUTO(js_unref) json_t *after = testauth_yaml(now);
+	AUTO(js_unref) json_t *before = testyaml(old);
+	AUTO(js_unref) json_t *after = testyaml(now);
 	struct status st = STATUS_INIT;
 	int ret;
 

@@ -10,6 +10,7 @@
 #include "base/test.h"
 #include "cluster/auth/nodelabels.h"
 #include "cluster/auth/testauth.h"
+#include "meta/testyaml.h"
 
 #define N1 "system:node:n1 system:nodes"
 
@@ -28,8 +29,8 @@ try_one(struct testauth *t, const char *who, const struct attempt *a)
 	AUTO(user_release) struct user *user = testauth_user(who);
 	AUTO(testauth_ask_done) struct testauth_ask ask;
 	AUTO(js_unref)
-	json_t *object = a->object ? testauth_yaml(a->object) : NULL;
-	AUTO(js_unref) json_t *old = a->old ? testauth_yaml(a->old) : NULL;
+	json_t *object = a->object ? testyaml(a->object) : NULL;
+	AUTO(js_unref) json_t *old = a->old ? testyaml(a->old) : NULL;
 	struct status st = STATUS_INIT;
 	const char *why;
 	char *text;

@@ -15,6 +15,7 @@
 #include "cluster/auth/tokens.h"
 #include "tls/jwt.h"
 #include "tls/pki.h"
+#include "meta/testyaml.h"
 
 static const char setting[] = "kind: Role\n"
 			      "metadata: {name: rr, namespace: w}\n"
@@ -37,7 +38,7 @@ ask(struct testauth *t, struct authn *authn, const char *kind, const char *yaml,
     struct status *st)
 {
 	AUTO(user_release) struct user *bob = testauth_user("bob dev");
-	AUTO(js_unref) json_t *body = testauth_yaml(yaml);
+	AUTO(js_unref) json_t *body = testyaml(yaml);
 	const struct review review = { .authn = authn,
 				       .authz = t->authz,
 				       .user = bob,

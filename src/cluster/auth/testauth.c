@@ -261,17 +261,6 @@ testauth_try(struct testauth *t, const struct testauth_line *lines,
 	assert_int_equal(wrong, 0);
 }
 
-json_t *
-testauth_yaml(const char *yaml)
-{
-	struct err err;
-	json_t *value = yaml_to_json(yaml, strlen(yaml), &err);
-
-	if (!value)
-		fail_msg("%s", err.text);
-	return value;
-}
-
 void
 testauth_assert_refused(struct status *st, int code, const char *message)
 {

@@ -71,9 +71,6 @@ struct testauth_line {
 void testauth_try(struct testauth *t, const struct testauth_line *lines,
 		  size_t count);
 
-/* Parsed YAML; a new reference. */
-json_t *testauth_yaml(const char *yaml);
-
 /* The message of st, which must be set, and then emptied. */
 void testauth_assert_refused(struct status *st, int code, const char *message);
 

@@ -15,6 +15,7 @@
 #include "meta/time.h"
 #include "tls/jwt.h"
 #include "tls/pki.h"
+#include "meta/testyaml.h"
 
 #define ISSUER "https://cluster.local"
 
@@ -64,7 +65,7 @@ static const char setting[] = "kind: ServiceAccount\n"
 static json_t *
 request(struct office *o, const char *yaml)
 {
-	AUTO(js_unref) json_t *body = testauth_yaml(yaml);
+	AUTO(js_unref) json_t *body = testyaml(yaml);
 	struct status st = STATUS_INIT;
 	json_t *answer = NULL;
 
@@ -407,7 +408,7 @@ test_a_token_is_good_for_its_audiences_only(void **state)
 	struct testauth *t = *state;
 	AUTO(office_close) struct office o;
 	AUTO(free_ptr) char *token = NULL;
-	AUTO(js_unref) json_t *asked = testauth_yaml("[db, vault]");
+	AUTO(js_unref) json_t *asked = testyaml("[db, vault]");
 	AUTO(js_unref) json_t *good = NULL;
 	AUTO(user_release) struct user *user = NULL;
 	struct err err;
@@ -465,7 +466,7 @@ test_wrong_requests_are_refused(void **state)
 	testauth_put(t, setting);
 	office_open(&o, t, ISSUER);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		AUTO(js_unref) json_t *body = testauth_yaml(cases[i].body);
+		AUTO(js_unref) json_t *body = testyaml(cases[i].body);
 		struct status st = STATUS_INIT;
 		json_t *answer;
 

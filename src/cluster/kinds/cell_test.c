@@ -13,6 +13,7 @@
 #include "cluster/kinds/kind.h"
 #include "cluster/kinds/registry.h"
 #include "cluster/kinds/testkinds.h"
+#include "meta/testyaml.h"
 
 #define NOW_S 1767225600 /* 2026-01-01T00:00:00Z */
 #define HEAD "metadata: {name: a, creationTimestamp: '2025-12-31T23:58:00Z'"
@@ -168,7 +169,7 @@ test_rows_look_as_people_know_them(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		AUTO(js_unref) json_t *obj = testkinds_parse(rows[i].object);
+		AUTO(js_unref) json_t *obj = testyaml(rows[i].object);
 		AUTO(free_ptr)
 		char *row =
 			show(testkinds_version(registry, rows[i].group,
@@ -183,7 +184,7 @@ test_rows_look_as_people_know_them(void **state)
 static bool
 show_nothing(struct kind *kind, void *arg)
 {
-	AUTO(js_unref) json_t *obj = testkinds_parse(arg);
+	AUTO(js_unref) json_t *obj = testyaml(arg);
 
 	for (size_t i = 0; i < kind->version_count; i++) {
 		AUTO(free_ptr) char *row = show(&kind->versions[i], obj);

@@ -12,6 +12,7 @@
 #include "base/test.h"
 #include "cluster/kinds/registry.h"
 #include "cluster/kinds/testkinds.h"
+#include "meta/testyaml.h"
 
 struct world {
 	struct registry *registry;
@@ -236,7 +237,7 @@ test_other_servers_groups_are_merged_in(void **state)
 {
 	struct world *w = *state;
 	AUTO(js_unref)
-	json_t *answer = testkinds_parse(
+	json_t *answer = testyaml(
 		"{kind: APIResourceList, resources: [{name: "
 		"virtualmachines/start, singularName: '', namespaced: true, "
 		"kind: VirtualMachine, verbs: [update]}, {name: things, "
@@ -292,7 +293,7 @@ test_another_server_cannot_take_over_a_group_of_ours(void **state)
 {
 	struct world *w = *state;
 	AUTO(js_unref)
-	json_t *answer = testkinds_parse("{resources: []}");
+	json_t *answer = testyaml("{resources: []}");
 	struct discovery_external external = {
 		.group = "kubevirt.io",
 		.version = "v1",

@@ -15,6 +15,7 @@
 #include "cluster/kinds/registry.h"
 #include "cluster/kinds/schema.h"
 #include "cluster/kinds/testkinds.h"
+#include "meta/testyaml.h"
 
 static const char *const manifests[] = {
 	"apiVersion: v1\n"
@@ -277,7 +278,7 @@ test_manifests_from_the_web_are_taken_strictly(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(manifests); i++) {
-		AUTO(js_unref) json_t *obj = testkinds_parse(manifests[i]);
+		AUTO(js_unref) json_t *obj = testyaml(manifests[i]);
 		AUTO(free_ptr) char *type = NULL, *wrong = NULL;
 		const char *api = js_str_at(obj, "apiVersion");
 		const char *slash = strchr(api, '/');
@@ -308,7 +309,7 @@ test_typed_objects_get_defaults_and_canonical_quantities(void **state)
 	struct kind_version *pods =
 		testkinds_version(registry, "", "v1", "pods");
 	AUTO(js_unref)
-	json_t *pod = testkinds_parse(
+	json_t *pod = testyaml(
 		"{metadata: {name: a, creationTimestamp: null, labels: {x: "
 		"null}}, spec: "
 		"{nodeName: null, containers: [{name: a, image: b, resources: "
@@ -345,7 +346,7 @@ static void
 assert_undecodable(const struct kind_version *version, const char *text,
 		   const char *wanted)
 {
-	AUTO(js_unref) json_t *obj = testkinds_parse(text);
+	AUTO(js_unref) json_t *obj = testyaml(text);
 	AUTO(free_ptr)
 	char *wrong =
 		schema_check_types(version->schema, version->kind->kind, obj);

@@ -13,6 +13,7 @@
 #include "cluster/kinds/kind.h"
 #include "cluster/kinds/schema.h"
 #include "cluster/kinds/testkinds.h"
+#include "meta/testyaml.h"
 
 #define NOW "2026-11-16T03:48:24Z"
 
@@ -122,7 +123,7 @@ teardown(void **state)
 static json_t *
 define(struct world *w, const char *text)
 {
-	json_t *crd = testkinds_parse(text);
+	json_t *crd = testyaml(text);
 
 	if (registry_prepare_crd(w->registry, crd, NULL, NOW, &w->causes) ==
 		    -1 ||
@@ -143,7 +144,7 @@ complaint(struct world *w, const char *text, const char *from, const char *to)
 	assert_non_null(at);
 	changed = xasprintf("%.*s%s%s", (int)(at - text), text, to,
 			    at + strlen(from));
-	crd = testkinds_parse(changed);
+	crd = testyaml(changed);
 	assert_int_equal(
 		registry_prepare_crd(w->registry, crd, NULL, NOW, &causes), -1);
 	return causes_text(&causes);
@@ -191,10 +192,10 @@ test_a_definition_from_the_web_just_works(void **state)
 	uint64_t before = registry_generation(w->registry);
 	AUTO(js_unref) json_t *crd = define(w, nad);
 	AUTO(js_unref)
-	json_t *obj = testkinds_parse("{apiVersion: k8s.cni.cncf.io/v1, kind: "
-				      "NetworkAttachmentDefinition, metadata: "
-				      "{name: br0, bogus: 1}, spec: {config: "
-				      "'{}', more: 1}}");
+	json_t *obj = testyaml("{apiVersion: k8s.cni.cncf.io/v1, kind: "
+			       "NetworkAttachmentDefinition, metadata: "
+			       "{name: br0, bogus: 1}, spec: {config: "
+			       "'{}', more: 1}}");
 	struct kind_version *version;
 	AUTO(free_ptr) char *wrong = NULL;
 
@@ -256,12 +257,12 @@ test_extensions_of_schemas_are_followed(void **state)
 	AUTO(free_ptr) char *right = NULL, *wrong = NULL;
 	struct kind_version *v1;
 	AUTO(js_unref)
-	json_t *good = testkinds_parse(
+	json_t *good = testyaml(
 		"{metadata: {name: a}, spec: {port: http, template: "
 		"{apiVersion: v1, kind: X, metadata: {name: a, labels: {a: b}},"
 		" anything: [1]}, list: [{name: a}, {name: b}]}}");
 	AUTO(js_unref)
-	json_t *bad = testkinds_parse(
+	json_t *bad = testyaml(
 		"{metadata: {name: a}, spec: {port: http, template: {metadata: "
 		"{names: a}}, list: [{name: a}, {name: a}]}}");
 
@@ -284,7 +285,7 @@ test_a_definition_may_restrict_names(void **state)
 {
 	struct world *w = *state;
 	AUTO(js_unref)
-	json_t *bad = testkinds_parse("{metadata: {name: b, labels: {a: b}}}");
+	json_t *bad = testyaml("{metadata: {name: b, labels: {a: b}}}");
 	struct kind_version *version;
 	AUTO(free_ptr) char *wrong = NULL;
 
@@ -340,7 +341,7 @@ test_names_are_given_once(void **state)
 {
 	struct world *w = *state;
 	AUTO(js_unref)
-	json_t *second = testkinds_parse(
+	json_t *second = testyaml(
 		"{metadata: {name: gizmos.example.com}, spec: {group: "
 		"example.com, scope: Cluster, names: {plural: gizmos, kind: "
 		"Gizmo, shortNames: [gd]}, versions: [{name: v1, served: true, "
@@ -473,9 +474,9 @@ test_events_change_their_form_with_their_group(void **state)
 	struct kind_version *other =
 		testkinds_version(w->registry, "events.k8s.io", "v1", "events");
 	AUTO(js_unref)
-	json_t *event = testkinds_parse(
-		"{apiVersion: v1, kind: Event, metadata: {name: e}, "
-		"involvedObject: {name: a}, message: m, count: 2}");
+	json_t *event =
+		testyaml("{apiVersion: v1, kind: Event, metadata: {name: e}, "
+			 "involvedObject: {name: a}, message: m, count: 2}");
 	AUTO(js_unref) json_t *before = json_deep_copy(event);
 
 	assert_ptr_equal(other->kind->storage_kind, core->kind);

@@ -10,6 +10,7 @@
 #include "base/test.h"
 #include "cluster/kinds/testkinds.h"
 #include "meta/causes.h"
+#include "meta/testyaml.h"
 
 /* The schema of a custom object with these properties of spec. */
 static struct schema *
@@ -20,7 +21,7 @@ compile(const char *properties, struct causes *causes)
 	char *text = xasprintf("{type: object, properties: {spec: {type: "
 			       "object, properties: {%s}}}}",
 			       properties);
-	AUTO(js_unref) json_t *openapi = testkinds_parse(text);
+	AUTO(js_unref) json_t *openapi = testyaml(text);
 
 	return schema_compile(openapi, "schema", &options, causes);
 }
@@ -31,7 +32,7 @@ assert_wrong(const char *properties, const char *spec, const char *wanted)
 	AUTO(causes_done) struct causes causes = CAUSES_INIT;
 	struct schema *schema = compile(properties, &causes);
 	AUTO(free_ptr) char *text = xasprintf("{spec: %s}", spec);
-	AUTO(js_unref) json_t *obj = testkinds_parse(text);
+	AUTO(js_unref) json_t *obj = testyaml(text);
 	AUTO(free_ptr) char *wrong = NULL;
 
 	assert_non_null(schema);
@@ -190,7 +191,7 @@ test_unknown_fields_are_pruned_and_named(void **state)
 		"list: {type: array, items: {type: object}}",
 		&causes);
 	AUTO(js_unref)
-	json_t *obj = testkinds_parse(
+	json_t *obj = testyaml(
 		"{spec: {known: {a: x, b: w}, open: {b: {c: 1}, a: {x: w, z: "
 		"1}}, map: {k: {a: x, c: 1}}, list: [{q: 1}]}, bogus: 1}");
 	struct unknown unknown = { 0 };
@@ -243,7 +244,7 @@ test_defaults_fill_what_is_missing_at_any_depth(void **state)
 		"{type: string, default: x}",
 		&causes);
 	AUTO(js_unref)
-	json_t *obj = testkinds_parse("{spec: {l: [{}, {p: UDP}], z: null}}");
+	json_t *obj = testyaml("{spec: {l: [{}, {p: UDP}], z: null}}");
 	AUTO(js_unref) json_t *again = NULL;
 
 	(void)state;
@@ -255,7 +256,7 @@ test_defaults_fill_what_is_missing_at_any_depth(void **state)
 	(void)json_object_set_new(
 		json_object_get(json_object_get(obj, "spec"), "o"), "num",
 		json_integer(1));
-	again = testkinds_parse("{spec: {l: [], z: w}}");
+	again = testyaml("{spec: {l: [], z: w}}");
 	schema_default(schema, again);
 	schema_unref(schema);
 	testkinds_equal(again, "{\"spec\":{\"l\":[],\"o\":{\"num\":7},\"z\":"

@@ -2,7 +2,6 @@
 #include "cluster/kinds/testkinds.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -12,18 +11,6 @@
 #include "cluster/kinds/kind.h"
 #include "cluster/kinds/registry.h"
 #include "cluster/kinds/schema.h"
-#include "meta/yaml.h"
-
-json_t *
-testkinds_parse(const char *text)
-{
-	struct err err;
-	json_t *value = yaml_to_json(text, strlen(text), &err);
-
-	if (value == NULL)
-		fail_msg("%s", err.text);
-	return value;
-}
 
 struct registry *
 testkinds_registry(bool bundled)

@@ -11,9 +11,6 @@ struct kind_version;
 struct registry;
 struct schema;
 
-/* YAML (and so JSON) to a value; the test fails if it is none. */
-json_t *testkinds_parse(const char *text);
-
 /* The built-in kinds; those of deploy/crds too if asked. */
 struct registry *testkinds_registry(bool bundled);
 

@@ -8,12 +8,13 @@
 #include "base/test.h"
 #include "controller/render/networks.h"
 #include "controller/render/testcase.h"
+#include "meta/testyaml.h"
 
 /* What the pod is annotated with, as JSON; NULL for nothing. */
 static json_t *
 annotate(const char *vmi_text, bool ordinal, struct err *err)
 {
-	AUTO(js_unref) json_t *vmi = testcase_yaml(vmi_text);
+	AUTO(js_unref) json_t *vmi = testyaml(vmi_text);
 	AUTO(js_unref) json_t *annotations = json_object();
 	const char *text;
 
@@ -49,8 +50,8 @@ test_secondary_networks_are_asked_for_and_the_pod_s_is_not(void **state)
 				false, &err);
 
 	(void)state;
-	testcase_assert_yaml(one, "[{interface: pod094a367b026, name: br, "
-				  "namespace: ns}]");
+	assert_yaml(one, "[{interface: pod094a367b026, name: br, "
+			 "namespace: ns}]");
 	assert_true(json_is_null(none));
 }
 
@@ -68,8 +69,8 @@ test_ordinal_names_count_networks_that_are_absent(void **state)
 			 true, &err);
 
 	(void)state;
-	testcase_assert_yaml(list, "[{interface: net2, name: far, namespace: "
-				   "other, mac: '02:00:00:00:00:01'}]");
+	assert_yaml(list, "[{interface: net2, name: far, namespace: "
+			  "other, mac: '02:00:00:00:00:01'}]");
 }
 
 static void

@@ -4,6 +4,7 @@
 #include "base/test.h"
 #include "controller/render/podpatch.h"
 #include "controller/render/testcase.h"
+#include "meta/testyaml.h"
 
 #define PREFIX "descheduler.alpha.kubernetes.io/"
 
@@ -32,10 +33,10 @@ test_the_descheduler_is_told_what_has_changed(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		AUTO(js_unref) json_t *vmi = testcase_yaml(cases[i].vmi);
+		AUTO(js_unref) json_t *vmi = testyaml(cases[i].vmi);
 		AUTO(js_unref)
 		json_t *pod = json_pack("{s:{s:o}}", "metadata", "annotations",
-					testcase_yaml(cases[i].pod));
+					testyaml(cases[i].pod));
 		AUTO(js_unref) json_t *patch = podpatch_descheduler(vmi, pod);
 
 		if (cases[i].patch == NULL) {
@@ -43,10 +44,9 @@ test_the_descheduler_is_told_what_has_changed(void **state)
 			continue;
 		}
 		assert_non_null(patch);
-		testcase_assert_yaml(
-			json_object_get(json_object_get(patch, "metadata"),
-					"annotations"),
-			cases[i].patch);
+		assert_yaml(json_object_get(json_object_get(patch, "metadata"),
+					    "annotations"),
+			    cases[i].patch);
 	}
 }
 
@@ -57,10 +57,9 @@ test_networks_are_told_that_the_guest_is_here(void **state)
 	json_t *patch = podpatch_target_ready("2026-11-16T05:00:00Z");
 
 	(void)state;
-	testcase_assert_yaml(patch,
-			     "metadata: {annotations: "
-			     "{kubevirt.io/migration-target-ready-timestamp: "
-			     "'2026-11-16T05:00:00Z'}}");
+	assert_yaml(patch, "metadata: {annotations: "
+			   "{kubevirt.io/migration-target-ready-timestamp: "
+			   "'2026-11-16T05:00:00Z'}}");
 }
 
 int

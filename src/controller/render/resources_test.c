@@ -9,6 +9,7 @@
 #include "base/test.h"
 #include "controller/render/resources.h"
 #include "controller/render/testcase.h"
+#include "meta/testyaml.h"
 
 #define MIB (INT64_C(1024) * 1024)
 
@@ -22,8 +23,8 @@ render(const char *domain, const char *configuration, int64_t *ret_overhead,
 	char *kubevirt_text = xasprintf("{metadata: {name: a, namespace: b}, "
 					"spec: {configuration: {%s}}}",
 					configuration);
-	AUTO(js_unref) json_t *vmi = testcase_yaml(vmi_text);
-	AUTO(js_unref) json_t *kubevirt = testcase_yaml(kubevirt_text);
+	AUTO(js_unref) json_t *vmi = testyaml(vmi_text);
+	AUTO(js_unref) json_t *kubevirt = testyaml(kubevirt_text);
 	struct testcase tc;
 	json_t *resources;
 
@@ -256,7 +257,7 @@ test_vcpus_are_the_topology_or_else_what_is_asked_for(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		AUTO(js_unref) json_t *vmi = testcase_yaml(cases[i].vmi);
+		AUTO(js_unref) json_t *vmi = testyaml(cases[i].vmi);
 
 		assert_int_equal(resources_vcpus(vmi), cases[i].vcpus);
 	}

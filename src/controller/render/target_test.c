@@ -10,6 +10,7 @@
 #include "controller/render/render.h"
 #include "controller/render/testcase.h"
 #include "kube/obj.h"
+#include "meta/testyaml.h"
 
 /* The target of a machine with an SELinux context; NULL when there is none. */
 static json_t *
@@ -27,8 +28,8 @@ render(const char *context, const char *match, struct err *err)
 			  "{selinuxLauncherType: t, migrations: "
 			  "{matchSELinuxLevelOnMigration: %s}}}}",
 			  match);
-	AUTO(js_unref) json_t *vmi = testcase_yaml(vmi_text);
-	AUTO(js_unref) json_t *kubevirt = testcase_yaml(kubevirt_text);
+	AUTO(js_unref) json_t *vmi = testyaml(vmi_text);
+	AUTO(js_unref) json_t *kubevirt = testyaml(kubevirt_text);
 	AUTO(js_unref) json_t *pod = json_object();
 	const struct render_migration migration = {
 		.uid = "m1",
@@ -106,7 +107,7 @@ test_the_target_is_found_by_its_migration(void **state)
 static json_t *
 render_named(const char *vmi_text, uint32_t random, struct err *err)
 {
-	AUTO(js_unref) json_t *vmi = testcase_yaml(vmi_text);
+	AUTO(js_unref) json_t *vmi = testyaml(vmi_text);
 	struct testcase tc;
 	json_t *pod;
 
@@ -196,7 +197,7 @@ static void
 test_a_target_keeps_apart_besides_what_the_machine_says(void **state)
 {
 	AUTO(js_unref)
-	json_t *vmi = testcase_yaml(
+	json_t *vmi = testyaml(
 		"{metadata: {name: vm1, namespace: ns, uid: u1}, spec: "
 		"{affinity: {podAntiAffinity: "
 		"{requiredDuringSchedulingIgnoredDuringExecution: "
@@ -217,7 +218,7 @@ test_a_target_keeps_apart_besides_what_the_machine_says(void **state)
 	target = render_target_pod(vmi, &tc.env, &migration, &err);
 	testcase_close(&tc);
 	assert_non_null(target);
-	testcase_assert_yaml(
+	assert_yaml(
 		js_at(target, "spec.affinity"),
 		"podAntiAffinity: "
 		"{requiredDuringSchedulingIgnoredDuringExecution: "

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/render/testcase.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/err.h"
 #include "base/jsat.h"
 #include "base/str.h"
 #include "base/test.h"
-#include "meta/yaml.h"
 
 static bool
 is_block(void *arg, const char *claim)
@@ -53,28 +49,4 @@ testcase_close(struct testcase *tc)
 	kubevirt_config_free(tc->config);
 	json_decref(tc->kubevirt);
 	json_decref(tc->block_claims);
-}
-
-json_t *
-testcase_yaml(const char *text)
-{
-	struct err err;
-	json_t *value = yaml_to_json(text, strlen(text), &err);
-
-	if (value == NULL)
-		fail_msg("%s in %s", err.text, text);
-	return value;
-}
-
-void
-testcase_assert_yaml(const json_t *value, const char *yaml)
-{
-	json_t *wanted = testcase_yaml(yaml);
-	char *wanted_text = yaml_from_json(wanted);
-	char *text = yaml_from_json(value);
-
-	assert_string_equal(text, wanted_text);
-	free(text);
-	free(wanted_text);
-	json_decref(wanted);
 }

@@ -25,10 +25,4 @@ struct testcase {
 void testcase_open(struct testcase *tc, json_t *kubevirt, json_t *block_claims);
 void testcase_close(struct testcase *tc);
 
-/* A new reference; what is no YAML fails the test. */
-json_t *testcase_yaml(const char *text);
-
-/* Fails the test, with both texts, unless the value is this YAML. */
-void testcase_assert_yaml(const json_t *value, const char *yaml);
-
 #endif

@@ -6,11 +6,12 @@
 #include "base/test.h"
 #include "controller/render/render.h"
 #include "controller/render/testcase.h"
+#include "meta/testyaml.h"
 
 static json_t *
 render(const char *vm_text, struct err *err)
 {
-	AUTO(js_unref) json_t *vm = testcase_yaml(vm_text);
+	AUTO(js_unref) json_t *vm = testyaml(vm_text);
 
 	return render_vmi(vm, false, err);
 }
@@ -28,7 +29,7 @@ test_an_instance_has_its_machine_s_name_and_belongs_to_it(void **state)
 			     &err);
 
 	(void)state;
-	testcase_assert_yaml(
+	assert_yaml(
 		vmi,
 		"{apiVersion: kubevirt.io/v1, kind: VirtualMachineInstance, "
 		"metadata: {name: vm1, namespace: ns, labels: {a: b}, "
@@ -77,13 +78,13 @@ static void
 test_an_evacuation_says_from_where_and_how_urgent_it_is(void **state)
 {
 	AUTO(js_unref)
-	json_t *vmi = testcase_yaml("metadata: {name: vm1, namespace: ns}");
+	json_t *vmi = testyaml("metadata: {name: vm1, namespace: ns}");
 	AUTO(js_unref)
 	json_t *urgent = render_evacuation(vmi, "node-a", "system-critical");
 	AUTO(js_unref) json_t *plain = render_evacuation(vmi, "node-a", "");
 
 	(void)state;
-	testcase_assert_yaml(
+	assert_yaml(
 		urgent,
 		"{apiVersion: kubevirt.io/v1, kind: "
 		"VirtualMachineInstanceMigration, metadata: {generateName: "

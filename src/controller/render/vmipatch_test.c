@@ -7,13 +7,14 @@
 #include "controller/render/vmipatch.h"
 #include "meta/patch.h"
 #include "meta/status.h"
+#include "meta/testyaml.h"
 
 /* What becomes of the object, NULL when the patch does not apply. Takes
  * patch. */
 static json_t *
 apply(const char *object_text, json_t *patch)
 {
-	AUTO(js_unref) json_t *object = testcase_yaml(object_text);
+	AUTO(js_unref) json_t *object = testyaml(object_text);
 	AUTO(js_unref) json_t *owned = patch;
 	struct status st = STATUS_INIT;
 	json_t *result = patch_json(object, owned, &st);
@@ -25,8 +26,8 @@ apply(const char *object_text, json_t *patch)
 static json_t *
 handoff(const char *seen_text)
 {
-	AUTO(js_unref) json_t *seen = testcase_yaml(seen_text);
-	AUTO(js_unref) json_t *configuration = testcase_yaml("{a: b}");
+	AUTO(js_unref) json_t *seen = testyaml(seen_text);
+	AUTO(js_unref) json_t *configuration = testyaml("{a: b}");
 	const struct handoff h = {
 		.state = js_obj_at(seen, "status.migrationState"),
 		.labels = js_obj_at(seen, "metadata.labels"),
@@ -56,15 +57,14 @@ test_a_handoff_sets_state_and_label_at_once(void **state)
 	AUTO(js_unref) json_t *vmi = apply(FRESH, handoff(FRESH));
 
 	(void)state;
-	testcase_assert_yaml(
-		vmi,
-		"{metadata: {labels: {a: b, "
-		"kubevirt.io/migrationTargetNodeName: node-b, "
-		"kubevirt.io/vmi-pod-cpu-resource-limits: '4'}}, status: "
-		"{phase: Running, activePods: {uid-b: node-b}, "
-		"migrationState: {migrationUid: m1, "
-		"sourceNode: node-a, sourcePod: pod-a, targetNode: node-b, "
-		"targetPod: pod-b, migrationConfiguration: {a: b}}}}");
+	assert_yaml(vmi,
+		    "{metadata: {labels: {a: b, "
+		    "kubevirt.io/migrationTargetNodeName: node-b, "
+		    "kubevirt.io/vmi-pod-cpu-resource-limits: '4'}}, status: "
+		    "{phase: Running, activePods: {uid-b: node-b}, "
+		    "migrationState: {migrationUid: m1, "
+		    "sourceNode: node-a, sourcePod: pod-a, targetNode: node-b, "
+		    "targetPod: pod-b, migrationConfiguration: {a: b}}}}");
 }
 
 static void
@@ -89,13 +89,13 @@ test_a_handoff_lists_the_target_pod_beside_the_others(void **state)
 	AUTO(js_unref) json_t *late = NULL;
 
 	(void)state;
-	testcase_assert_yaml(js_obj_at(vmi, "status.activePods"),
-			     "{uid-a: node-a, uid-b: node-b}");
+	assert_yaml(js_obj_at(vmi, "status.activePods"),
+		    "{uid-a: node-a, uid-b: node-b}");
 	/* Others may list their own meanwhile. */
 	late = apply("{metadata: {}, status: {activePods: {uid-c: node-c}}}",
 		     handoff(seen));
-	testcase_assert_yaml(js_obj_at(late, "status.activePods"),
-			     "{uid-c: node-c, uid-b: node-b}");
+	assert_yaml(js_obj_at(late, "status.activePods"),
+		    "{uid-c: node-c, uid-b: node-b}");
 }
 
 static void
@@ -132,9 +132,9 @@ test_an_abort_is_for_its_own_migration_only(void **state)
 	AUTO(js_unref) json_t *vmi = apply(busy, vmipatch_abort("m1"));
 
 	(void)state;
-	testcase_assert_yaml(vmi, "status: {progress: 3, migrationState: "
-				  "{migrationUid: m1, startTimestamp: t, "
-				  "abortRequested: true}}");
+	assert_yaml(vmi, "status: {progress: 3, migrationState: "
+			 "{migrationUid: m1, startTimestamp: t, "
+			 "abortRequested: true}}");
 	assert_null(apply(busy, vmipatch_abort("m2")));
 	assert_null(apply("status: {}", vmipatch_abort("m1")));
 	/* Asked twice, it is asked. */
@@ -154,9 +154,9 @@ test_a_source_that_is_gone_has_left(void **state)
 	json_t *vmi = apply(begun, vmipatch_left("m1", "7", "t"));
 
 	(void)state;
-	testcase_assert_yaml(vmi, "metadata: {resourceVersion: '7'}\n"
-				  "status: {migrationState: {migrationUid: m1, "
-				  "endTimestamp: t}}");
+	assert_yaml(vmi, "metadata: {resourceVersion: '7'}\n"
+			 "status: {migrationState: {migrationUid: m1, "
+			 "endTimestamp: t}}");
 	/* Something has been written since it was seen. */
 	assert_null(apply(begun, vmipatch_left("m1", "6", "t")));
 	assert_null(apply(begun, vmipatch_left("m2", "7", "t")));
@@ -178,12 +178,12 @@ test_a_failure_keeps_the_times_there_are(void **state)
 	AUTO(js_unref) json_t *vmi = apply(begun, vmipatch_fail(&failure));
 
 	(void)state;
-	testcase_assert_yaml(
-		vmi, "metadata: {resourceVersion: '7'}\n"
-		     "status: {migrationState: {migrationUid: m1, "
-		     "startTimestamp: t, endTimestamp: '2026-11-16T05:00:00Z', "
-		     "failed: true, completed: true, failureReason: Target pod "
-		     "is down}}");
+	assert_yaml(vmi,
+		    "metadata: {resourceVersion: '7'}\n"
+		    "status: {migrationState: {migrationUid: m1, "
+		    "startTimestamp: t, endTimestamp: '2026-11-16T05:00:00Z', "
+		    "failed: true, completed: true, failureReason: Target pod "
+		    "is down}}");
 	failure.has_start = false;
 	failure.has_end = true;
 	js_unref(&vmi);
@@ -212,8 +212,8 @@ test_a_mark_is_set_once_and_taken_away_by_its_node(void **state)
 	json_t *cleared = apply(marked, vmipatch_evacuate_cancel("node-a"));
 
 	(void)state;
-	testcase_assert_yaml(set, marked);
-	testcase_assert_yaml(cleared, "status: {}");
+	assert_yaml(set, marked);
+	assert_yaml(cleared, "status: {}");
 	assert_null(apply(marked, vmipatch_evacuate("node-b")));
 	assert_null(apply(marked, vmipatch_evacuate_cancel("node-b")));
 	assert_null(apply("status: {}", vmipatch_evacuate_cancel("node-a")));

@@ -9,6 +9,7 @@
 #include "base/test.h"
 #include "controller/render/testcase.h"
 #include "controller/render/volumes.h"
+#include "meta/testyaml.h"
 
 #define DIGEST    \
 	"sha256:" \
@@ -21,8 +22,8 @@ static int
 render(const char *volumes, struct volumes *ret_volumes, struct err *err)
 {
 	AUTO(free_ptr) char *text = xasprintf("spec: {volumes: %s}", volumes);
-	AUTO(js_unref) json_t *vmi = testcase_yaml(text);
-	AUTO(js_unref) json_t *block = testcase_yaml("[block]");
+	AUTO(js_unref) json_t *vmi = testyaml(text);
+	AUTO(js_unref) json_t *block = testyaml("[block]");
 	struct testcase tc;
 	int result;
 
@@ -71,14 +72,12 @@ test_a_volume_is_mounted_where_the_launcher_looks(void **state)
 		assert_int_equal(render(list, &volumes, &err), 0);
 		assert_int_equal(json_array_size(volumes.volumes),
 				 DIRECTORIES + 1);
-		testcase_assert_yaml(
-			json_array_get(volumes.volumes, DIRECTORIES),
-			cases[i].pod_volume);
+		assert_yaml(json_array_get(volumes.volumes, DIRECTORIES),
+			    cases[i].pod_volume);
 		assert_int_equal(json_array_size(volumes.mounts),
 				 DIRECTORIES + 1);
-		testcase_assert_yaml(
-			json_array_get(volumes.mounts, DIRECTORIES),
-			cases[i].mount);
+		assert_yaml(json_array_get(volumes.mounts, DIRECTORIES),
+			    cases[i].mount);
 	}
 }
 
@@ -93,8 +92,7 @@ test_a_block_claim_is_a_device(void **state)
 				"block}}]",
 				&volumes, &err),
 			 0);
-	testcase_assert_yaml(volumes.devices,
-			     "[{name: a, devicePath: /dev/a}]");
+	assert_yaml(volumes.devices, "[{name: a, devicePath: /dev/a}]");
 	assert_int_equal(json_array_size(volumes.mounts), DIRECTORIES);
 }
 
@@ -125,7 +123,7 @@ test_a_pull_secret_is_named_once(void **state)
 		       "imagePullSecret: s}}]",
 		       &volumes, &err),
 		0);
-	testcase_assert_yaml(volumes.pull_secrets, "[{name: s}]");
+	assert_yaml(volumes.pull_secrets, "[{name: s}]");
 }
 
 static void
@@ -185,7 +183,7 @@ test_what_cannot_be_mounted_is_refused_with_its_path(void **state)
 static void
 test_the_number_of_volumes_is_limited(void **state)
 {
-	AUTO(js_unref) json_t *vmi = testcase_yaml("spec: {volumes: []}");
+	AUTO(js_unref) json_t *vmi = testyaml("spec: {volumes: []}");
 	AUTO(volumes_done) struct volumes volumes = { .volumes = NULL };
 	struct testcase tc;
 	struct err err;
@@ -212,8 +210,8 @@ pin(const char *image, const char *pod_text, struct err *err)
 	char *text = xasprintf("spec: {volumes: [{name: a, containerDisk: "
 			       "{image: '%s'}}]}",
 			       image);
-	AUTO(js_unref) json_t *vmi = testcase_yaml(text);
-	AUTO(js_unref) json_t *pod = testcase_yaml(pod_text);
+	AUTO(js_unref) json_t *vmi = testyaml(text);
+	AUTO(js_unref) json_t *pod = testyaml(pod_text);
 
 	return volumes_references(vmi, pod, err);
 }
