@@ -31,6 +31,32 @@ failure(enum virt_fault fault, enum virt_state state, enum virt_why why)
 	return o;
 }
 
+/* What is recorded when libvirtd was away as the call ended. */
+static struct launch_record
+conclude_unseen(void)
+{
+	struct launch_record r = record_new();
+	struct outcome o =
+		failure(VIRT_FAULT_DAEMON, VIRT_PAUSED, VIRT_WHY_UNKNOWN);
+
+	o.seen = false;
+	outcome_conclude(&r, &o, NOW);
+	return r;
+}
+
+/* What is recorded of one that was being aborted, its streams about to be cut.
+ */
+static struct launch_record
+conclude_abort(const struct outcome *o)
+{
+	struct launch_record r = record_new();
+
+	r.abort = LAUNCH_ABORTING;
+	r.cut_streams = true;
+	outcome_conclude(&r, o, NOW);
+	return r;
+}
+
 static void
 test_what_an_end_means(void **state)
 {
@@ -106,13 +132,9 @@ test_only_a_guest_that_came_back_misleads(void **state)
 static void
 test_a_domain_that_was_not_seen_is_unconfirmed(void **state)
 {
-	struct launch_record r = record_new();
-	struct outcome o =
-		failure(VIRT_FAULT_DAEMON, VIRT_PAUSED, VIRT_WHY_UNKNOWN);
+	struct launch_record r = conclude_unseen();
 
 	(void)state;
-	o.seen = false;
-	outcome_conclude(&r, &o, NOW);
 	assert_int_equal(r.reason, LAUNCH_REASON_UNCONFIRMED);
 	assert_false(r.completed);
 	launch_record_done(&r);
@@ -122,15 +144,13 @@ test_a_domain_that_was_not_seen_is_unconfirmed(void **state)
 static void
 test_an_abort_does_not_confirm(void **state)
 {
-	struct launch_record r = record_new();
 	struct outcome o =
 		failure(VIRT_FAULT_SILENT, VIRT_RUNNING, VIRT_WHY_RETURNED);
+	struct launch_record r;
 
 	(void)state;
-	r.abort = LAUNCH_ABORTING;
-	r.cut_streams = true;
 	o.abort_reason = LAUNCH_REASON_CANCELED;
-	outcome_conclude(&r, &o, NOW);
+	r = conclude_abort(&o);
 	assert_int_equal(r.reason, LAUNCH_REASON_UNCONFIRMED);
 	assert_int_equal(r.abort, LAUNCH_ABORT_NONE);
 	assert_false(r.completed || r.cut_streams);
@@ -171,33 +191,25 @@ test_what_is_unconfirmed_stands_until_it_is_taken_back(void **state)
 static void
 test_an_abort_that_post_copy_was_faster_than_has_failed(void **state)
 {
-	struct launch_record r = record_new();
-	struct outcome o = failure(VIRT_FAULT_POST_COPY, VIRT_PAUSED,
-				   VIRT_WHY_POST_COPY_FAILED);
+	const struct outcome o = failure(VIRT_FAULT_POST_COPY, VIRT_PAUSED,
+					 VIRT_WHY_POST_COPY_FAILED);
+	struct launch_record r = conclude_abort(&o);
 
 	(void)state;
-	r.abort = LAUNCH_ABORTING;
-	r.cut_streams = true;
-	outcome_conclude(&r, &o, NOW);
 	assert_int_equal(r.mode, LAUNCH_POST_COPY);
 	assert_int_equal(r.abort, LAUNCH_ABORT_FAILED);
 	assert_false(r.cut_streams || r.completed);
 	launch_record_done(&r);
 }
 
-/* libvirtd was away when the call ended. */
 static void
 test_half_a_machine_that_is_seen_late_is_not_taken_back(void **state)
 {
 	const struct virt_look half = { .state = VIRT_PAUSED,
 					.why = VIRT_WHY_POST_COPY_FAILED };
-	struct launch_record r = record_new();
-	struct outcome o =
-		failure(VIRT_FAULT_DAEMON, VIRT_PAUSED, VIRT_WHY_UNKNOWN);
+	struct launch_record r = conclude_unseen();
 
 	(void)state;
-	o.seen = false;
-	outcome_conclude(&r, &o, NOW);
 	r.abort = LAUNCH_ABORTING;
 	outcome_follow(&r, &half, NOW + 1);
 	assert_int_equal(r.reason, LAUNCH_REASON_POST_COPY_FAILED);
