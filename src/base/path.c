@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,8 @@
 
 /* A regular file whose size is not told, as in /proc, is read in such parts. */
 #define READ_PART 4096
+
+#define OPEN_DIRS 16
 
 static int
 open_safely(int dir_fd, const char *path, struct open_how how, int *ret_fd,
@@ -239,6 +242,23 @@ path_write_file_at(int dir_fd, const char *name, const void *data, size_t len,
 remove:
 	(void)unlinkat(dir_fd, temp, 0);
 	return -1;
+}
+
+static int
+remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+int
+path_remove_tree(const char *path, struct err *err)
+{
+	if (nftw(path, remove_one, OPEN_DIRS, FTW_DEPTH | FTW_PHYS) == -1)
+		return err_errno(err, "cannot remove '%s'", path);
+	return 0;
 }
 
 int

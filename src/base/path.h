@@ -49,6 +49,13 @@ int path_read_fd(int fd, const char *name, size_t max, char **ret_data,
 int path_write_file_at(int dir_fd, const char *name, const void *data,
 		       size_t len, mode_t mode, struct err *err);
 
+/*
+ * Removes a directory and all that is in it; links, but not what they lead to.
+ * Only for directories that nobody else writes to: names in it are resolved as
+ * they come. After a failure part of it may be gone.
+ */
+int path_remove_tree(const char *path, struct err *err);
+
 /* Splits "/a/b/c" into its directory "/a/b" (caller frees) and name "c", which
  * points into path. Relative paths, those that end in a slash and the names
  * "." and ".." are ERR_INVALID. */

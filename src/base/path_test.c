@@ -361,6 +361,26 @@ test_paths_are_split(void **state)
 	}
 }
 
+static void
+test_a_tree_is_removed_but_not_what_links_in_it_lead_to(void **state)
+{
+	const struct world *w = *state;
+	AUTO(free_ptr) char *tree = below(w, "new");
+	struct err err = { 0 };
+
+	assert_int_equal(mkdirat(w->fd, "new", 0700), 0);
+	assert_int_equal(mkdirat(w->fd, "new/deep", 0700), 0);
+	put_file(w->fd, "new/deep/file", "text");
+	assert_int_equal(symlinkat("../../d", w->fd, "new/deep/away"), 0);
+	assert_int_equal(symlinkat("../f", w->fd, "new/file"), 0);
+	assert_int_equal(path_remove_tree(tree, &err), 0);
+	assert_int_equal(faccessat(w->fd, "new", F_OK, 0), -1);
+	assert_int_equal(faccessat(w->fd, "d/g", F_OK, 0), 0);
+	assert_int_equal(faccessat(w->fd, "f", F_OK, 0), 0);
+	assert_int_equal(path_remove_tree(tree, &err), -1);
+	assert_int_equal(err.kind, ERR_NOT_FOUND);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int
@@ -379,6 +399,7 @@ main(void)
 		CASE(test_a_failed_write_leaves_nothing_behind),
 		CASE(test_a_full_disk_leaves_the_old_file),
 		CASE(test_paths_are_split),
+		CASE(test_a_tree_is_removed_but_not_what_links_in_it_lead_to),
 	};
 
 	return cmocka_run_group_tests_name("path", tests, NULL, NULL);

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,6 @@
 
 #define JSON_MAX (256UL * 1024)
 #define LIST_MAX (64UL * 1024)
-#define OPEN_DIRS 16
 
 /* Of a file, which may be large. */
 static int
@@ -50,19 +48,13 @@ hash_file(const char *path, char hex[DIGEST_SHA256_HEX_SIZE], struct err *err)
 	return 0;
 }
 
-static int
-remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
+/* What stays of it is in nobody's way. */
 static void
 remove_tree(const char *path)
 {
-	(void)nftw(path, remove_one, OPEN_DIRS, FTW_DEPTH | FTW_PHYS);
+	struct err ignored;
+
+	(void)path_remove_tree(path, &ignored);
 }
 
 /* A new image beside the others, whose name begins with a dot. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/auth/testauth.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "base/jsat.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/test.h"
 #include "cluster/auth/aggregation.h"
 #include "cluster/auth/bootstrap.h"
@@ -92,27 +92,20 @@ testauth_set_up(void **state)
 	return 0;
 }
 
-static int
-remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 int
 testauth_tear_down(void **state)
 {
 	struct testauth *t = *state;
+	struct err err;
+	int result;
 
 	authz_free(t->authz);
 	aggregation_free(t->aggregation);
 	store_close(t->store);
 	loop_free(t->loop);
-	(void)nftw(t->dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	result = path_remove_tree(t->dir, &err);
 	free(t);
-	return 0;
+	return result;
 }
 
 void
