@@ -15,6 +15,10 @@ import subprocess
 import sys
 import time
 
+from lines import read_line
+
+DEADLINE = 60  # seconds, for a reply or the end
+
 
 class Pinger:
     """Starts pinging; gap_ms, sent and received are there after stop()."""
@@ -25,17 +29,16 @@ class Pinger:
             "ping", ["/usr/bin/python3", os.path.abspath(__file__), address,
                      str(interval_ms)], network,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._read("ready")
+        self._read()
 
-    def _read(self, what):
-        out = self._process.popen.stdout
-        ready, _, _ = select.select([out], [], [], 10)
-        assert ready, f"no reply to pings, waiting for {what}"
-        return out.readline()
+    def _read(self):
+        line = read_line(self._process.popen.stdout, DEADLINE)
+        assert line, "what pings has ended"
+        return line
 
     def stop(self):
         self._process.popen.stdin.close()
-        figures = json.loads(self._read("figures"))
+        figures = json.loads(self._read())
         self._process.popen.stdout.close()
         self._process.wait(10)
         for name, value in figures.items():

@@ -6,6 +6,7 @@ the test that waits for it, instead of holding up all of them.
 """
 
 import contextlib
+import io
 import queue
 import threading
 import time
@@ -13,31 +14,42 @@ import time
 DEADLINE = 120  # seconds
 
 
-def read_line(stream, deadline=DEADLINE):
-    """The next line; "" or b"" at the end."""
+def _in_time(read, what, deadline):
+    """What read() gives; if it is not there by then the test fails."""
     said = queue.Queue()
 
-    def read():
+    def run():
         try:
-            said.put((stream.readline(), None))
+            said.put((read(), None))
         except (OSError, ValueError) as error:
             said.put((None, error))
 
-    threading.Thread(target=read, daemon=True).start()
+    threading.Thread(target=run, daemon=True).start()
     try:
-        line, error = said.get(timeout=deadline)
+        result, error = said.get(timeout=deadline)
     except queue.Empty:
-        raise AssertionError(f"nothing was said in {deadline} s") from None
+        raise AssertionError(f"no {what} in {deadline} s") from None
     if error:
         raise error
-    return line
+    return result
+
+
+def read_line(stream, deadline=DEADLINE):
+    """The next line; "" or b"" at the end."""
+    return _in_time(stream.readline, "line", deadline)
+
+
+def read_all(stream, deadline=DEADLINE):
+    """All that is said, to the end."""
+    return _in_time(stream.read, "end of what is said", deadline)
 
 
 class Lines:
-    """All lines of a text stream, which nobody else reads from now on."""
+    """All lines of a stream, which nobody else reads from now on."""
 
     def __init__(self, stream):
         self._stream = stream
+        self._nothing = "" if isinstance(stream, io.TextIOBase) else b""
         self._lines = queue.Queue()
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
@@ -81,7 +93,7 @@ class Lines:
         seen = []
         while (line := self.next(until - time.monotonic())) is not None:
             seen.append(line)
-        return "".join(seen)
+        return self._nothing.join(seen)
 
     def close(self):
         """After the process has ended."""

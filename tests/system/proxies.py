@@ -45,14 +45,15 @@ class Pki:
 
     def __init__(self, directory):
         self.directory = directory
-        subprocess.run([PROXY, "pki", "ca", directory], check=True)
+        subprocess.run([PROXY, "pki", "ca", directory], check=True,
+                       timeout=DEADLINE)
 
     def path(self, name):
         return os.path.join(self.directory, name)
 
     def node(self, name):
         subprocess.run([PROXY, "pki", "node", "--force", self.directory,
-                        name], check=True)
+                        name], check=True, timeout=DEADLINE)
         return self.options(name)
 
     def options(self, name, ca="ca.crt"):
@@ -99,7 +100,8 @@ basicConstraints = CA:FALSE
 
 def run_quietly(*command):
     done = subprocess.run(command, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, check=False)
+                          stderr=subprocess.STDOUT, check=False,
+                          timeout=DEADLINE)
     assert done.returncode == 0, done.stdout.decode()
 
 
@@ -168,7 +170,7 @@ class Process:
             return self.popen.wait(DEADLINE)
         except subprocess.TimeoutExpired:
             self.popen.kill()
-            self.popen.wait()
+            self.popen.wait(DEADLINE)
             raise
         finally:
             self.popen.stdout.close()
@@ -232,7 +234,7 @@ class Bench:
         for process in self.processes:
             if process.popen.poll() is None:
                 process.popen.kill()
-            process.popen.wait()
+            process.popen.wait(DEADLINE)
             process.popen.stdout.close()
         shutil.rmtree(self.directory, True)
 

@@ -11,9 +11,11 @@ import pytest
 import kubeapi
 from apis import FERRY_API
 from kubeapi import wait_for
+from lines import read_line
 from played_objects import NODE_LABEL, PODS, VMIMS, VMIS, launcher, \
     namespaced, node, node_status, vm, vmi
 
+DEADLINE = 60  # seconds
 GROUP = "subresources.kubevirt.io"
 VMS = "/apis/kubevirt.io/v1/virtualmachines"
 RECOVERY = "VM recovery required: Volume migration failed, leaving some " \
@@ -366,7 +368,7 @@ class Agent(threading.Thread):
 
     def __exit__(self, *_):
         self.over.set()
-        self.join(60)
+        self.join(DEADLINE)
         self.client.close()
 
 
@@ -468,7 +470,7 @@ def test_two_at_once_are_one_after_the_other(world):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(DEADLINE)
     assert sorted(codes) == [202] + [500] * 7
     assert world.requests() == [{"action": "Start"}]
 
@@ -591,7 +593,8 @@ def signed(ca, name, directory):
                "-addext", "extendedKeyUsage=clientAuth"]
     if ca:
         command += ["-CA", ca + ".crt", "-CAkey", ca + ".key"]
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL,
+                   timeout=DEADLINE)
     return str(cert), str(key)
 
 
@@ -648,11 +651,17 @@ class Second:
              "--listen", "127.0.0.1:0", "--cert", self.api.file("tls.crt"),
              "--key", self.api.file("tls.key"), *self.options],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        port = json.loads(self.popen.stdout.readline())["port"]
-        self.url = f"https://127.0.0.1:{port}"
+        try:
+            line = read_line(self.popen.stdout, DEADLINE)
+            assert line, "ferry-api did not start"
+        except BaseException:
+            self.popen.kill()
+            self.popen.wait(DEADLINE)
+            raise
+        self.url = f"https://127.0.0.1:{json.loads(line)['port']}"
         return self
 
     def __exit__(self, *_):
         self.popen.terminate()
-        assert self.popen.wait(60) == 0
+        assert self.popen.wait(DEADLINE) == 0
         self.popen.stdout.close()

@@ -4,7 +4,6 @@
 import contextlib
 import json
 import os
-import select
 import subprocess
 import time
 
@@ -12,7 +11,8 @@ import libvirt
 import pytest
 
 from conftest import PEER_TIMEOUT
-from lab_space import wait_until
+from lab_space import DEADLINE, wait_until
+from lines import read_line
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -45,10 +45,9 @@ def start_controller(lab, source, target, key):
          json.dumps(source.source_params(key, target,
                                          {"address": "", "ports": {}}))],
         lab.client, stdout=subprocess.PIPE)
-    out = controller.popen.stdout
-    ready, _, _ = select.select([out], [], [], 10)
-    assert ready, "the controlling process says nothing"
-    return controller, json.loads(out.readline())
+    line = read_line(controller.popen.stdout, DEADLINE)
+    assert line, "the controlling process has ended"
+    return controller, json.loads(line)
 
 
 def test_streams_outlive_the_process_that_controls_them(lab, guest):

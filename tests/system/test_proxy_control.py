@@ -12,6 +12,7 @@ import threading
 
 import pytest
 
+from lines import read_line
 from proxies import (DEADLINE, PROXY, REPOSITORY, receive_all, run_quietly,
                      tcp_port, wait_for)
 from rpc import RpcError
@@ -255,13 +256,13 @@ def test_streams_go_on_without_their_controller(bench):
          json.dumps(source_params)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
-        ready = json.loads(controller.stdout.readline())
+        ready = json.loads(read_line(controller.stdout, DEADLINE))
         near, far = bench.connect(), bench.keep(sink.accept())
         near.sendall(b"before")
         assert far.recv(100) == b"before"
     finally:
         controller.kill()
-        controller.wait()
+        controller.wait(DEADLINE)
         controller.stdin.close()
         controller.stdout.close()
     near.sendall(b"after")
@@ -413,8 +414,11 @@ def test_counters_tell_bytes_stalls_and_age(bench):
         "count"] > 0)
     got = 0
     while got < 30 << 20:
-        got += len(far.recv(1 << 20))
-    writer.join()
+        piece = far.recv(1 << 20)
+        assert piece, f"it ended after {got} bytes"
+        got += len(piece)
+    writer.join(DEADLINE)
+    assert not writer.is_alive()
     stream = client.call("counters")["migrations"][0]["streams"][0]
     assert stream["sentBytes"] == 30 << 20
     assert stream["channel"] == 49152
@@ -539,7 +543,8 @@ def test_commands_talk_to_the_daemon(bench, target):
 
     def run(*arguments):
         return subprocess.run([PROXY, *arguments], check=True,
-                              stdout=subprocess.PIPE).stdout.decode()
+                              stdout=subprocess.PIPE,
+                              timeout=DEADLINE).stdout.decode()
 
     at = ("--control", daemon.control)
     assert json.loads(run("status", *at))["listeners"] == 1
@@ -559,7 +564,8 @@ def test_others_may_not_control(bench, target):
     done = subprocess.run(
         ["setpriv", "--reuid", "daemon", "--clear-groups", PROXY, "status",
          "--control", daemon.control],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+        timeout=DEADLINE)
     assert done.returncode == 1
     assert done.stdout == b""
 
@@ -568,7 +574,7 @@ def test_a_daemon_replaces_the_socket_of_one_that_was_killed(bench, target):
     daemon, client = target
     client.call("target.start", params(bench))
     daemon.popen.kill()
-    daemon.popen.wait()
+    daemon.popen.wait(DEADLINE)
     assert os.path.exists(daemon.control)
     again = bench.daemon("b")
     assert bench.client(again).call("target.list") == []
@@ -609,6 +615,7 @@ def test_libvirts_socket_is_dialled_for_the_control_channel(bench, target):
     near = bench.connect(channel=0)
     near.sendall(b"rpc")
     far, _ = sink.accept()
+    far.settimeout(DEADLINE)
     assert far.recv(10) == b"rpc"
     far.close()
     assert tcp_port(ready, 0) != tcp_port(ready)
@@ -619,7 +626,8 @@ def test_help_and_usage(bench):
 
     def run(*arguments):
         return subprocess.run([PROXY, *arguments], check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=DEADLINE)
 
     for command in ("serve", "target", "source", "pki", "call", "status",
                     "list", "metrics", "drain"):

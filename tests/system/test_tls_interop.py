@@ -17,6 +17,7 @@ import threading
 
 import pytest
 
+from lines import Lines, read_all, read_line
 from proxies import BUILD, PROXY
 
 PEER = os.path.join(BUILD, "tests", "system", "tls_peer")
@@ -29,10 +30,11 @@ ENGINES = {"record": [], "libssl": ["--libssl"]}
 class Pki:
     def __init__(self, directory):
         self.directory = str(directory)
-        subprocess.run([PROXY, "pki", "ca", self.directory], check=True)
+        subprocess.run([PROXY, "pki", "ca", self.directory], check=True,
+                       timeout=TIMEOUT)
         for node in ("ours", "theirs"):
             subprocess.run([PROXY, "pki", "node", self.directory, node],
-                           check=True)
+                           check=True, timeout=TIMEOUT)
 
     def path(self, name):
         return os.path.join(self.directory, name)
@@ -55,23 +57,19 @@ def pki(tmp_path_factory):
 
 @pytest.fixture
 def processes():
-    """Processes that end with the test, or when it takes too long."""
+    """Processes that end with the test."""
     started = []
 
     def start(command, **keywords):
         process = subprocess.Popen(command, **keywords)
-        # Whoever waits for its output then sees the end of it.
-        timer = threading.Timer(TIMEOUT, process.kill)
-        timer.start()
-        started.append((process, timer))
+        started.append(process)
         return process
 
     yield start
-    for process, timer in started:
-        timer.cancel()
+    for process in started:
         if process.poll() is None:
             process.kill()
-        process.wait()
+        process.wait(TIMEOUT)
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream:
                 stream.close()
@@ -95,7 +93,9 @@ def start_server(processes, pki, *options, **keywords):
     """tls_peer as a server; returns it and its port."""
     peer = processes([PEER, *pki.ours(), *options, "server", "0"],
                      stderr=subprocess.PIPE, **keywords)
-    return peer, int(peer.stderr.readline())
+    line = read_line(peer.stderr, TIMEOUT)
+    assert line, "tls_peer did not start"
+    return peer, int(line)
 
 
 def start_client(processes, pki, port, *options, **keywords):
@@ -105,30 +105,25 @@ def start_client(processes, pki, port, *options, **keywords):
 
 def report(peer):
     """What tls_peer says at its end."""
-    lines = peer.stderr.read().decode().splitlines()
+    lines = read_all(peer.stderr, TIMEOUT).decode().splitlines()
     peer.wait(TIMEOUT)
     return json.loads(lines[-1])
 
 
 def start_s_server(processes, pki, *options, **keywords):
-    """openssl s_server; returns it and the port it chose."""
+    """openssl s_server; returns it, its lines and the port it chose."""
     server = processes(
-        ["stdbuf", "-oL", "openssl", "s_server", "-accept", "127.0.0.1:0", "-naccept", "1",
-         "-tls1_3", "-alpn", "ferry/1", "-Verify", "1", *pki.openssl(),
-         *options], stdout=subprocess.PIPE, **keywords)
-    for line in server.stdout:
-        found = re.match(rb"ACCEPT .*:(\d+)", line)
-        if found:
-            return server, int(found.group(1))
-    raise AssertionError("s_server did not come up")
+        ["stdbuf", "-oL", "openssl", "s_server", "-accept", "127.0.0.1:0",
+         "-naccept", "1", "-tls1_3", "-alpn", "ferry/1", "-Verify", "1",
+         *pki.openssl(), *options], stdout=subprocess.PIPE, **keywords)
+    lines = Lines(server.stdout)
+    line = find(lines, b"ACCEPT ")
+    return server, lines, int(re.match(rb"ACCEPT .*:(\d+)", line).group(1))
 
 
-def read_until(stream, text):
-    """Reads lines until one holds text, and returns it."""
-    for line in stream:
-        if text in line:
-            return line
-    raise AssertionError(f"{text} did not come")
+def find(lines, text):
+    """The next line that holds text."""
+    return lines.find(lambda line: text in line, TIMEOUT)
 
 
 @pytest.mark.parametrize("cipher", ["TLS_AES_128_GCM_SHA256",
@@ -157,24 +152,19 @@ def test_bulk_data_from_s_client(processes, pki, bulk, tmp_path, engine,
 def test_bulk_data_to_s_server(processes, pki, bulk, tmp_path, engine):
     """Its tickets come first; then our keys change every 100 records."""
     path, expected = bulk
-    server, port = start_s_server(processes, pki, stdin=subprocess.PIPE,
-                                  stderr=subprocess.DEVNULL)
-    output = []
-    collector = threading.Thread(
-        target=lambda: output.append(server.stdout.read()))
-    collector.start()
+    _, lines, port = start_s_server(processes, pki, stdin=subprocess.PIPE,
+                                    stderr=subprocess.DEVNULL)
     with open(path, "rb") as data:
         peer = start_client(processes, pki, port, *ENGINES[engine],
                             "--limit", "100", stdin=data,
                             stdout=subprocess.DEVNULL)
         end = report(peer)
-    collector.join(TIMEOUT)
     assert end["reason"] in ("None", "Truncated"), end
     assert end["sent"] == BULK
     if engine == "record":
         assert end["updatesSent"] >= BULK // 16384 // 100
     # The data stands amid what s_server has to say.
-    said = output[0].replace(b"Read BLOCK\n", b"")
+    said = lines.rest(TIMEOUT).replace(b"Read BLOCK\n", b"")
     start = said.find(BULK_START)
     assert start >= 0
     seen = hashlib.sha256(said[start:start + BULK])
@@ -191,16 +181,17 @@ def test_key_updates_by_s_client(processes, pki, engine):
                         f"127.0.0.1:{port}", "-tls1_3", "-alpn", "ferry/1",
                         *pki.openssl()], stdin=subprocess.PIPE,
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    lines = Lines(client.stdout)
     for i, command in enumerate(["k", "K", "k", "K", "K"]):
         client.stdin.write(b"%d before\n" % i)
         client.stdin.flush()
-        read_until(client.stdout, b"%d before" % i)
+        find(lines, b"%d before" % i)
         client.stdin.write(command.encode() + b"\n")
         client.stdin.flush()
-        read_until(client.stdout, b"KEYUPDATE")
+        find(lines, b"KEYUPDATE")
         client.stdin.write(b"%d after\n" % i)
         client.stdin.flush()
-        read_until(client.stdout, b"%d after" % i)
+        find(lines, b"%d after" % i)
     client.stdin.write(b"Q\n")
     client.stdin.close()
     end = report(peer)
@@ -212,22 +203,22 @@ def test_key_updates_by_s_client(processes, pki, engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_key_updates_by_s_server(processes, pki, engine):
-    server, port = start_s_server(processes, pki, stdin=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT)
+    server, lines, port = start_s_server(
+        processes, pki, stdin=subprocess.PIPE, stderr=subprocess.STDOUT)
     peer = start_client(processes, pki, port, *ENGINES[engine], "--echo",
                         "--ask", stdin=subprocess.DEVNULL,
                         stdout=subprocess.DEVNULL)
-    read_until(server.stdout, b"CIPHER is")
+    find(lines, b"CIPHER is")
     for i, command in enumerate(["k", "K", "K"]):
         server.stdin.write(b"%d before\n" % i)
         server.stdin.flush()
-        read_until(server.stdout, b"%d before" % i)
+        find(lines, b"%d before" % i)
         server.stdin.write(command.encode() + b"\n")
         server.stdin.flush()
-        read_until(server.stdout, b"SSL_do_handshake ->")
+        find(lines, b"SSL_do_handshake ->")
         server.stdin.write(b"%d after\n" % i)
         server.stdin.flush()
-        read_until(server.stdout, b"%d after" % i)
+        find(lines, b"%d after" % i)
     server.stdin.write(b"Q\n")
     server.stdin.flush()
     end = report(peer)
