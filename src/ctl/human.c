@@ -23,3 +23,20 @@ human_bytes(int64_t bytes, char text[HUMAN_SIZE])
 		       value, units[unit]);
 	return text;
 }
+
+const char *
+human_pause(int64_t downtime_ms, int64_t blackout_ms,
+	    char text[HUMAN_PAUSE_SIZE])
+{
+	if (downtime_ms > 0 && blackout_ms > 0)
+		(void)snprintf(text, HUMAN_PAUSE_SIZE,
+			       "%lld ms, blackout %lld ms",
+			       (long long)downtime_ms, (long long)blackout_ms);
+	else if (downtime_ms > 0 || blackout_ms > 0)
+		(void)snprintf(text, HUMAN_PAUSE_SIZE, "%lld ms",
+			       (long long)(downtime_ms > 0 ? downtime_ms
+							   : blackout_ms));
+	else
+		text[0] = '\0';
+	return text;
+}

@@ -63,9 +63,9 @@ note_of(const json_t *migration, int64_t now_us)
 {
 	const json_t *why = js_obj_at(migration, "failure");
 	const char *ended = js_str_at(migration, "ended");
-	int64_t downtime = js_int_at(migration, "progress.downtimeMs", 0);
 	const char *mode = js_str_at(migration, "mode");
 	char ago[TIME_TEXT_SIZE], took[TIME_TEXT_SIZE];
+	char pause[HUMAN_PAUSE_SIZE];
 	struct buf note = BUF_INIT(BUF_UNLIMITED);
 
 	if (ended[0] != '\0') {
@@ -74,9 +74,11 @@ note_of(const json_t *migration, int64_t now_us)
 				 time_human(js_int_at(migration, "seconds", 0) *
 						    US_PER_S,
 					    took));
-		if (downtime > 0)
-			(void)buf_printf(&note, ", stood still %lld ms",
-					 (long long)downtime);
+		(void)human_pause(
+			js_int_at(migration, "progress.downtimeMs", 0),
+			js_int_at(migration, "progress.blackoutMs", 0), pause);
+		if (pause[0] != '\0')
+			(void)buf_printf(&note, ", stood still %s", pause);
 	} else if (mode[0] != '\0' && !str_equal(mode, "PreCopy")) {
 		(void)buf_append_str(&note, mode);
 	}

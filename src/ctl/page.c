@@ -14,6 +14,7 @@
 #include "base/jsat.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "ctl/human.h"
 #include "ctl/remedies.h"
 #include "ctl/timeline.h"
 #include "kube/conditions.h"
@@ -507,16 +508,16 @@ migration_sentence(const json_t *m)
 	const char *phase = js_str_at(m, "phase");
 	const char *source = js_str_at(m, "source");
 	const char *target = js_str_at(m, "target");
-	int64_t downtime = js_int_at(m, "progress.downtimeMs", -1);
 	int64_t percent = js_int_at(m, "progress.percent", -1);
-	char way[512] = "", more[128] = "";
+	char way[512] = "", more[128] = "", pause[HUMAN_PAUSE_SIZE];
 
 	if (source[0] != '\0' && target[0] != '\0')
 		(void)snprintf(way, sizeof(way), ", %s to %s", source, target);
-	if (str_equal(phase, "Succeeded") && downtime >= 0)
+	(void)human_pause(js_int_at(m, "progress.downtimeMs", 0),
+			  js_int_at(m, "progress.blackoutMs", 0), pause);
+	if (str_equal(phase, "Succeeded") && pause[0] != '\0')
 		(void)snprintf(more, sizeof(more),
-			       ", the guest stood still for %lld ms",
-			       (long long)downtime);
+			       ", the guest stood still for %s", pause);
 	else if (percent >= 0)
 		(void)snprintf(more, sizeof(more), ", %lld %% copied",
 			       (long long)percent);

@@ -46,6 +46,49 @@
 		   "\"lastTransitionTime\": "                             \
 		   "\"2026-11-16T10:01:02Z\"}]}}"
 
+#define SUCCEEDED(progress)                                                 \
+	VMIM_BEGIN "\"phase\": \"Succeeded\", \"migrationState\": {"        \
+		   "\"sourceNode\": \"node1\", \"targetNode\": \"node2\", " \
+		   "\"completed\": true, \"progress\": {" progress "}}}}"
+
+/* What the nodes do not know is 0. */
+static void
+test_a_success_says_how_long_the_guest_stood_still(void **state)
+{
+	static const struct {
+		const char *vmim, *said;
+	} cases[] = {
+		{ SUCCEEDED("\"downtimeMs\": 70, \"blackoutMs\": 68"),
+		  "the guest stood still for 70 ms, blackout 68 ms" },
+		{ SUCCEEDED("\"downtimeMs\": 70, \"blackoutMs\": 0"),
+		  "the guest stood still for 70 ms" },
+		{ SUCCEEDED("\"downtimeMs\": 70"),
+		  "the guest stood still for 70 ms" },
+		{ SUCCEEDED("\"downtimeMs\": 0, \"blackoutMs\": 68"),
+		  "the guest stood still for 68 ms" },
+		{ SUCCEEDED("\"downtimeMs\": 0, \"blackoutMs\": 0, "
+			    "\"percent\": 100"),
+		  "100 % copied" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(js_unref) json_t *vmim = testjson_plain(cases[i].vmim);
+		AUTO(js_unref)
+		json_t *page = page_json(
+			&(struct page_facts){ .ns = "default", .vmim = vmim });
+		AUTO(free_ptr)
+		char *line = xasprintf("Migration mig1: Succeeded, node1 to "
+				       "node2, %s",
+				       cases[i].said);
+		const char *summary = js_str_at(page, "summary");
+		const char *found = strstr(summary, "Migration ");
+
+		assert_non_null(found);
+		assert_string_equal(found, line);
+	}
+}
+
 static void
 test_a_failure_that_a_node_reported_has_the_nodes_code(void **state)
 {
@@ -654,6 +697,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_a_success_says_how_long_the_guest_stood_still),
 		cmocka_unit_test(
 			test_a_failure_that_a_node_reported_has_the_nodes_code),
 		cmocka_unit_test(test_a_page_reads_like_a_page),

@@ -63,6 +63,10 @@ def test_a_page_tells_the_story_in_order(cluster, moved):
     assert [what for what in whats if what in PHASES] == PHASES
     assert page["findings"] == []
     assert page["migration"]["phase"] == "Succeeded"
+    progress = page["migration"]["progress"]
+    assert progress["blackoutMs"] > 0
+    assert f"the guest stood still for {progress['downtimeMs']} ms, blackout " \
+        f"{progress['blackoutMs']} ms" in page["summary"]
     times = [entry["time"] for entry in page["timeline"]]
     assert times == sorted(times)
     assert any(entry["who"] == "event" and

@@ -36,6 +36,7 @@ def moving_(world):
     for node in world.nodes:
         world.cluster.kubectl("uncordon", node)
     assert world.told("migrate", "vm3", "--wait").endswith("Succeeded\n")
+    world.progress("vm3", downtimeMs=78, blackoutMs=75)
     world.played.hold("arrive", "default/vm1")
     world.told("migrate", "vm1")
     wait_for("the transfer of vm1", lambda: status(
