@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cluster/admit/admission.h"
-#include "cluster/admit/amount.h"
+#include "meta/amount.h"
 #include "cluster/kinds/kind.h"
 #include "cluster/store/object.h"
 #include "cluster/store/store.h"

@@ -4,7 +4,7 @@
 #include "base/array.h"
 #include "base/jsat.h"
 #include "base/str.h"
-#include "cluster/admit/amount.h"
+#include "meta/amount.h"
 #include "meta/quantity.h"
 
 bool

@@ -7,7 +7,7 @@
 #include "base/jsat.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cluster/admit/amount.h"
+#include "meta/amount.h"
 #include "cluster/admit/scope.h"
 #include "cluster/kinds/kind.h"
 #include "cluster/kinds/registry.h"

@@ -9,7 +9,7 @@
 #include "base/jsat.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cluster/admit/amount.h"
+#include "meta/amount.h"
 
 #define CLASS_SUFFIX ".storageclass.storage.k8s.io/"
 #define NANO INT64_C(1000000000)

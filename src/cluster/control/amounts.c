@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "base/jsat.h"
 #include "base/mem.h"
-#include "meta/quantity.h"
+#include "meta/amount.h"
 
 #define NONZERO_CPU 100
 #define NONZERO_MEMORY (200LL * 1024 * 1024)
@@ -101,18 +100,11 @@ raise_all(struct amounts *a, const struct amounts *b)
 
 /* 0 for what is no quantity: the schema keeps those out. */
 static int64_t
-amount_of(const char *name, const json_t *value)
+number_of(const char *name, const json_t *value)
 {
 	struct quantity q;
-	struct err err;
 
-	if (json_is_integer(value))
-		q = quantity_from_int(json_integer_value(value),
-				      QUANTITY_DECIMAL_SI);
-	else if (!json_is_string(value) ||
-		 quantity_parse(json_string_value(value), &q, &err) == -1)
-		return 0;
-	if (quantity_sign(&q) < 0)
+	if (!amount_of(value, &q) || quantity_sign(&q) < 0)
 		return 0;
 	return strcmp(name, "cpu") == 0 ? quantity_milli(&q)
 					: quantity_value(&q);
@@ -125,7 +117,7 @@ amounts_add_json(struct amounts *a, const json_t *list)
 	json_t *value;
 
 	json_object_foreach((json_t *)(uintptr_t)list, name, value)
-		amounts_add(a, name, amount_of(name, value));
+		amounts_add(a, name, number_of(name, value));
 }
 
 static void
@@ -140,7 +132,7 @@ amounts_of_container(struct amounts *a, const json_t *container)
 	json_object_foreach(limits, name, value)
 	{
 		if (json_object_get(requests, name) == NULL)
-			amounts_add(a, name, amount_of(name, value));
+			amounts_add(a, name, number_of(name, value));
 	}
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cluster/control/nodesel.h"
+#include "meta/nodesel.h"
 #include "cluster/control/terms.h"
 #include "cluster/control/view.h"
 #include "cluster/control/volmatch.h"

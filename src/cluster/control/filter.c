@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "cluster/control/attempt.h"
-#include "cluster/control/nodesel.h"
+#include "meta/nodesel.h"
 #include "cluster/control/terms.h"
 
 static enum verdict
@@ -42,8 +42,7 @@ filter_taints(const struct attempt *a, const struct node *node,
 		const struct taint *taint = &node->taints[i];
 		AUTO(free_ptr) char *reason = NULL;
 
-		if ((taint->effect != TAINT_NO_SCHEDULE &&
-		     taint->effect != TAINT_NO_EXECUTE) ||
+		if (!taint_is_hard(taint) ||
 		    tolerations_cover(a->pod->tolerations,
 				      a->pod->toleration_count, taint))
 			continue;

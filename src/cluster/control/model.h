@@ -17,7 +17,7 @@
 #include "base/js.h"
 #include "base/map.h"
 #include "cluster/control/amounts.h"
-#include "cluster/control/taint.h"
+#include "meta/taint.h"
 
 struct node;
 struct term;

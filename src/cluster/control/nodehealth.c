@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "base/jsat.h"
 #include "base/str.h"
-#include "cluster/control/taint.h"
+#include "meta/taint.h"
 
 /* What a kubelet posts. */
 static const char *const posted[] = { "Ready", "MemoryPressure", "DiskPressure",

@@ -8,7 +8,7 @@
 #include "base/jsat.h"
 #include "base/mem.h"
 #include "cluster/control/attempt.h"
-#include "cluster/control/nodesel.h"
+#include "meta/nodesel.h"
 #include "cluster/control/terms.h"
 
 #define SCORE_MAX 100

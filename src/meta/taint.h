@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CLUSTER_CONTROL_TAINT_H
-#define CLUSTER_CONTROL_TAINT_H
+#ifndef META_TAINT_H
+#define META_TAINT_H
 
 /*
  * taint - what a node has against pods, and what a pod puts up with.
@@ -45,6 +45,10 @@ void taints_free(struct taint *taints, size_t len);
 /* From a pod's spec.tolerations; to be freed with tolerations_free(). */
 struct toleration *tolerations_from_json(const json_t *array, size_t *ret_len);
 void tolerations_free(struct toleration *tolerations, size_t len);
+
+/* Whether it keeps a pod away that does not tolerate it; others only make the
+ * node a worse one. */
+bool taint_is_hard(const struct taint *taint);
 
 bool toleration_covers(const struct toleration *toleration,
 		       const struct taint *taint);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/control/nodesel.h"
+#include "meta/nodesel.h"
 
-#include "base/test.h"
-#include "cluster/control/testjson.h"
+#include "base/cleanup.h"
+#include "base/testjson.h"
 
 /* One expression, asked of a node with zone=a, cpus=8, offset=-3. */
 static bool
 holds(const char *expression)
 {
+	AUTO(free_ptr)
+	char *text = xasprintf("{'matchExpressions':[%s]}", expression);
+	AUTO(js_unref)
 	json_t *labels =
 		testjson("{'zone':'a','cpus':'8','offset':'-3','e':''}");
-	json_t *term = testjson("{'matchExpressions':[%s]}", expression);
-	bool result = nodesel_term_matches(term, labels, "n1");
+	AUTO(js_unref) json_t *term = testjson(text);
 
-	json_decref(labels);
-	json_decref(term);
-	return result;
+	return nodesel_term_matches(term, labels, "n1");
 }
 
 static void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CLUSTER_CONTROL_NODESEL_H
-#define CLUSTER_CONTROL_NODESEL_H
+#ifndef META_NODESEL_H
+#define META_NODESEL_H
 
 /*
  * nodesel - which nodes a pod or a volume may be on.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/admit/amount.h"
+#include "meta/amount.h"
 
 #include "base/err.h"
 #include "base/jsat.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/control/taint.h"
+#include "meta/taint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +87,13 @@ tolerations_free(struct toleration *tolerations, size_t len)
 		free(tolerations[i].value);
 	}
 	free(tolerations);
+}
+
+bool
+taint_is_hard(const struct taint *taint)
+{
+	return taint->effect == TAINT_NO_SCHEDULE ||
+	       taint->effect == TAINT_NO_EXECUTE;
 }
 
 bool

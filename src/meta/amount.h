@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CLUSTER_ADMIT_AMOUNT_H
-#define CLUSTER_ADMIT_AMOUNT_H
+#ifndef META_AMOUNT_H
+#define META_AMOUNT_H
 
 /*
  * amount - quantities as they stand in objects, and what a pod asks for.

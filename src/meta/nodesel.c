@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/control/nodesel.h"
+#include "meta/nodesel.h"
 
 #include <limits.h>
 #include <string.h>
