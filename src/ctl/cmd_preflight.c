@@ -23,7 +23,6 @@
 #include "ctl/nodefit.h"
 #include "ctl/outlook.h"
 #include "ctl/pathask.h"
-#include "ctl/podneeds.h"
 #include "ctl/preflight.h"
 #include "ctl/verb.h"
 #include "kube/obj.h"
@@ -136,7 +135,7 @@ find_pod(const struct preflight *p)
 	{
 		if (str_equal(js_str_at(pod, "spec.nodeName"),
 			      js_str_at(p->vmi, "status.nodeName")) &&
-		    podneeds_is_live(pod))
+		    preflight_is_live(pod))
 			return pod;
 	}
 	return NULL;

@@ -12,11 +12,17 @@
 #include "base/jsat.h"
 #include "base/str.h"
 #include "ctl/checks.h"
-#include "ctl/podneeds.h"
 #include "ctl/preflight.h"
 #include "ctl/traffic.h"
 #include "kube/conditions.h"
 #include "kube/obj.h"
+#include "meta/amount.h"
+#include "meta/nodesel.h"
+#include "meta/taint.h"
+
+#define REQUIRED_AFFINITY             \
+	"spec.affinity.nodeAffinity." \
+	"requiredDuringSchedulingIgnoredDuringExecution"
 
 /* One look at all nodes. */
 struct fit {
@@ -53,23 +59,26 @@ check_ready(const json_t *node, json_t *checks)
 static void
 check_taints(const json_t *pod, const json_t *node, json_t *checks)
 {
-	const json_t *taint;
-	size_t i;
+	size_t count, len;
+	struct taint *taints =
+		taints_from_json(js_arr_at(node, "spec.taints"), &count);
+	struct toleration *tolerations =
+		tolerations_from_json(js_arr_at(pod, "spec.tolerations"), &len);
 
-	json_array_foreach(js_arr_at(node, "spec.taints"), i, taint)
-	{
+	for (size_t i = 0; i < count; i++) {
+		const struct taint *taint = &taints[i];
+
 		/* Said already: it is cordoned. */
-		if (str_equal(js_str_at(taint, "key"),
-			      "node.kubernetes.io/unschedulable"))
+		if (str_equal(taint->key, TAINT_UNSCHEDULABLE) ||
+		    !taint_is_hard(taint) ||
+		    tolerations_cover(tolerations, len, taint))
 			continue;
-		if (!podneeds_tolerates(pod, taint)) {
-			checks_add(checks, obj_name(node), CHECK_FAIL, "taint",
-				   "%s=%s:%s is not tolerated",
-				   js_str_at(taint, "key"),
-				   js_str_at(taint, "value"),
-				   js_str_at(taint, "effect"));
-		}
+		checks_add(checks, obj_name(node), CHECK_FAIL, "taint",
+			   "%s=%s:%s is not tolerated", taint->key,
+			   taint->value, taint_effect_name(taint->effect));
 	}
+	tolerations_free(tolerations, len);
+	taints_free(taints, count);
 }
 
 static bool
@@ -114,7 +123,8 @@ check_labels(const struct fit *fit, const json_t *node)
 			   of_cpu ? "CPU" : "labels", "lacks %s=%s", key,
 			   json_string_value(value));
 	}
-	if (!podneeds_is_affine(fit->f->pod, node)) {
+	if (!nodesel_matches(js_obj_at(fit->f->pod, REQUIRED_AFFINITY), labels,
+			     obj_name(node))) {
 		others = false;
 		checks_add(fit->checks, obj_name(node), CHECK_FAIL, "labels",
 			   "do not match the node affinity");
@@ -131,25 +141,26 @@ static bool
 is_on(const json_t *pod, const json_t *node)
 {
 	return str_equal(js_str_at(pod, "spec.nodeName"), obj_name(node)) &&
-	       podneeds_is_live(pod);
+	       preflight_is_live(pod);
 }
 
 static void
 check_amount(const struct fit *fit, const json_t *node, const char *resource)
 {
-	struct quantity need = podneeds_sum(fit->f->pod, "requests", resource);
-	struct quantity left = podneeds_amount(
-		js_obj_at(node, "status.allocatable"), resource);
+	struct quantity need, left, taken;
 	char need_text[QUANTITY_TEXT_SIZE], left_text[QUANTITY_TEXT_SIZE];
 	const json_t *pod;
 	size_t i;
 	bool fits;
 
+	(void)amount_of_pod(fit->f->pod, "requests", resource, &need);
+	(void)amount_in(js_obj_at(node, "status.allocatable"), resource, &left);
 	json_array_foreach(fit->f->pods, i, pod)
 	{
-		if (is_on(pod, node))
-			left = quantity_sub(
-				left, podneeds_sum(pod, "requests", resource));
+		if (!is_on(pod, node))
+			continue;
+		(void)amount_of_pod(pod, "requests", resource, &taken);
+		left = quantity_sub(left, taken);
 	}
 	fits = quantity_cmp(&need, &left) <= 0;
 	checks_add(fit->checks, obj_name(node), fits ? CHECK_OK : CHECK_FAIL,
@@ -162,12 +173,13 @@ check_amount(const struct fit *fit, const json_t *node, const char *resource)
 static void
 check_pods(const struct fit *fit, const json_t *node)
 {
-	struct quantity limit =
-		podneeds_amount(js_obj_at(node, "status.allocatable"), "pods");
+	struct quantity limit;
 	const json_t *pod;
 	size_t i, count = 0;
-	int64_t max = quantity_value(&limit);
+	int64_t max;
 
+	(void)amount_in(js_obj_at(node, "status.allocatable"), "pods", &limit);
+	max = quantity_value(&limit);
 	json_array_foreach(fit->f->pods, i, pod)
 	{
 		count += is_on(pod, node);
@@ -177,10 +189,32 @@ check_pods(const struct fit *fit, const json_t *node)
 		   "%zu of %lld are there", count, (long long)max);
 }
 
+/* All that a pod requests, as the members of an object; a new reference. */
+static json_t *
+requested(const json_t *pod)
+{
+	static const char *const lists[] = { "spec.containers",
+					     "spec.initContainers" };
+	json_t *names = json_object();
+	const json_t *container;
+	size_t i;
+
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+		json_array_foreach(js_arr_at(pod, lists[k]), i, container)
+		{
+			json_object_update(names,
+					   js_obj_at(container, "resources."
+								"requests"));
+		}
+	}
+	json_object_update(names, js_obj_at(pod, "spec.overhead"));
+	return names;
+}
+
 static void
 check_room(const struct fit *fit, const json_t *node)
 {
-	AUTO(js_unref) json_t *names = podneeds_resources(fit->f->pod);
+	AUTO(js_unref) json_t *names = requested(fit->f->pod);
 	const char *name;
 	json_t *unused;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/config.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -241,6 +242,84 @@ test_the_limit_of_a_target_node_is_told(void **state)
 	told_done(&unknown);
 }
 
+#define ASKS(spec) "{metadata: {name: p}, spec: {" spec "}}"
+#define AFFINE(term)                                             \
+	ASKS("affinity: {nodeAffinity: "                         \
+	     "{requiredDuringSchedulingIgnoredDuringExecution: " \
+	     "{nodeSelectorTerms: [" term "]}}}")
+#define BIG NODE("big", CAN("Skylake") "cpus: '16', ", "True", LARGE, "")
+
+/* As the scheduler reads it, and not only what label selectors have. */
+static void
+test_affinity_is_that_of_the_scheduler(void **state)
+{
+	static const struct {
+		const char *pod;
+		size_t fit;
+	} cases[] = {
+		{ AFFINE("{matchExpressions: [{key: cpus, operator: Gt, "
+			 "values: ['8']}]}"),
+		  1 },
+		{ AFFINE("{matchExpressions: [{key: cpus, operator: Lt, "
+			 "values: ['8']}]}"),
+		  0 },
+		{ AFFINE("{matchFields: [{key: metadata.name, operator: In, "
+			 "values: [big]}]}"),
+		  1 },
+		{ AFFINE("{matchFields: [{key: metadata.name, operator: In, "
+			 "values: [a]}]}"),
+		  0 },
+		{ AFFINE("{}"), 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct asked asked = { .pod = cases[i].pod,
+					     .nodes = "[" SOURCE ", " BIG "]",
+					     .pods = "[]" };
+		AUTO(told_done) struct told told = judge(&asked);
+
+		if (told.fit != cases[i].fit)
+			fail_msg("%s: %s", cases[i].pod, told.text);
+	}
+}
+
+/* What a container that stays beside the others needs, and the pod itself. */
+static void
+test_all_that_the_scheduler_counts_is_needed(void **state)
+{
+	const struct asked asked = {
+		.pod = ASKS("containers: [{resources: {requests: {cpu: 1}}}], "
+			    "initContainers: [{restartPolicy: Always, "
+			    "resources: {requests: {cpu: 250m}}}], overhead: "
+			    "{cpu: 500m, memory: 1Mi}"),
+		.nodes = "[" SOURCE ", " BIG "]",
+		.pods = "[]",
+	};
+	AUTO(told_done) struct told told = judge(&asked);
+
+	(void)state;
+	assert_non_null(strstr(told.text, "needs 1750m, 2 is free"));
+	assert_non_null(strstr(told.text, "needs 1Mi, 1Gi is free"));
+	assert_int_equal(told.fit, 1);
+}
+
+static void
+test_a_taint_that_keeps_nobody_away_is_no_obstacle(void **state)
+{
+	const struct asked asked = {
+		.nodes = "[" SOURCE ", " NODE(
+			"soft", CAN("Skylake"), "True", LARGE,
+			"taints: [{key: a, effect: PreferNoSchedule}, {key: b, "
+			"effect: Other}]") "]",
+		.pods = "[]",
+	};
+	AUTO(told_done) struct told told = judge(&asked);
+
+	(void)state;
+	assert_int_equal(told.fit, 1);
+}
+
 int
 main(void)
 {
@@ -255,6 +334,10 @@ main(void)
 		cmocka_unit_test(
 			test_nodes_or_pods_that_may_not_be_read_are_not_known),
 		cmocka_unit_test(test_the_limit_of_a_target_node_is_told),
+		cmocka_unit_test(test_affinity_is_that_of_the_scheduler),
+		cmocka_unit_test(test_all_that_the_scheduler_counts_is_needed),
+		cmocka_unit_test(
+			test_a_taint_that_keeps_nobody_away_is_no_obstacle),
 	};
 
 	js_init();

@@ -18,10 +18,10 @@
 #include "base/str.h"
 #include "ctl/checks.h"
 #include "ctl/human.h"
-#include "ctl/podneeds.h"
 #include "ctl/traffic.h"
 #include "kube/conditions.h"
 #include "kube/obj.h"
+#include "meta/amount.h"
 #include "meta/time.h"
 
 static void
@@ -96,6 +96,14 @@ check_rivals(const struct preflight_facts *f, json_t *checks)
 		   "none goes on");
 }
 
+bool
+preflight_is_live(const json_t *pod)
+{
+	const char *phase = js_str_at(pod, "status.phase");
+
+	return !str_equal(phase, "Succeeded") && !str_equal(phase, "Failed");
+}
+
 /* Of the machine's pods one runs it. Another, for example that it came from, is
  * waited for. */
 static void
@@ -111,7 +119,7 @@ check_pods(const struct preflight_facts *f, json_t *checks)
 	}
 	json_array_foreach(f->own, i, pod)
 	{
-		live += podneeds_is_live(pod);
+		live += preflight_is_live(pod);
 	}
 	if (f->pod == NULL)
 		checks_add(checks, PREFLIGHT_MACHINE, CHECK_FAIL, "pod",
@@ -270,15 +278,18 @@ pod_counts(const json_t *pod, const char *resource)
 		{ "limits.cpu", "limits", "cpu" },
 		{ "limits.memory", "limits", "memory" },
 	};
+	struct quantity q = QUANTITY_ZERO;
 
 	if (str_equal(resource, "pods") || str_equal(resource, "count/pods"))
 		return quantity_from_int(1, QUANTITY_DECIMAL_SI);
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-		if (str_equal(resource, known[i].name))
-			return podneeds_sum(pod, known[i].which,
-					    known[i].resource);
+		if (str_equal(resource, known[i].name)) {
+			(void)amount_of_pod(pod, known[i].which,
+					    known[i].resource, &q);
+			return q;
+		}
 	}
-	return QUANTITY_ZERO;
+	return q;
 }
 
 static void
@@ -294,10 +305,11 @@ check_quota(const struct preflight_facts *f, const json_t *quota,
 	json_object_foreach(hard, resource, value)
 	{
 		struct quantity need = pod_counts(f->pod, resource);
-		struct quantity left =
-			quantity_sub(podneeds_amount(hard, resource),
-				     podneeds_amount(used, resource));
+		struct quantity left, taken;
 
+		(void)amount_of(value, &left);
+		(void)amount_in(used, resource, &taken);
+		left = quantity_sub(left, taken);
 		if (quantity_cmp(&need, &left) <= 0)
 			continue;
 		fits = false;

@@ -47,6 +47,9 @@ struct preflight_facts {
 
 #define PREFLIGHT_MACHINE "machine"
 
+/* A pod that has not ended, and takes what it requests. */
+bool preflight_is_live(const json_t *pod);
+
 /* What is of the machine, whatever the node; "where" is PREFLIGHT_MACHINE. */
 void preflight_machine(const struct preflight_facts *facts, json_t *checks);
 /* The same of a machine that has no instance. */
