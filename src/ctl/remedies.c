@@ -380,8 +380,11 @@ static const struct remedy remedies[] = {
 		       "kubectl get migrationpolicies" },
 		     AGAIN }),
 	FOR(NODE, "PostCopyFailed", "post-copy-broken",
-	    HALF_MOVED, .check = { PROXIES, NODES },
-	    .fix = { MEND_POST_COPY }),
+	    "The source ended after the guest had moved, with memory that had "
+	    "not come yet: the machine has ended with it.",
+	    .check = { MACHINE, EVENTS, NODES },
+	    .fix = { { "start it if it shall run",
+		       "ferryctl start -n {ns} {vm}" } }),
 	FOR(NODE, "MachineEnded", "machine-not-running",
 	    "The guest shut down or crashed while it was copied.",
 	    .check = { MACHINE, EVENTS },

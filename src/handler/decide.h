@@ -48,9 +48,9 @@ bool decide_owner(const struct facts *f, struct decision *d);
  * given it away. */
 #define DECIDE_ARRIVAL_US (INT64_C(60) * 1000000)
 
-/* How long the target keeps its half of a machine whose post-copy broke, once
- * the source has ended with the other half. */
-#define DECIDE_RECOVERY_US (INT64_C(300) * 1000000)
+/* How long the target keeps its half of a machine, where it is known on both
+ * nodes that there is no other half any more: for news that are on the way. */
+#define DECIDE_HALF_US (INT64_C(10) * 1000000)
 
 /* How long the target waits for the source to say why a migration failed. */
 #define DECIDE_BLAME_US (INT64_C(10) * 1000000)

@@ -75,14 +75,30 @@ cancel(struct place *p)
 					       : LAUNCH_ABORTING;
 }
 
+/* Everybody can know that the machine is no more. */
+static bool
+has_ended(void)
+{
+	return str_equal(js_str_at(live, "status.phase"), "Failed");
+}
+
 /* What stands can never run again: what has run on elsewhere must not run from
  * here, and half of a machine cannot. The handler reads how it ended, or not.
  */
 static void
 kill_domain(int i)
 {
-	CHECK(i == A && lost && (is_held() || is_stalled()));
+	CHECK(lost);
 	killed++;
+	if (i == B) {
+		/* The other half, when everybody knows that it is one. */
+		CHECK(is_over() && has_ended());
+		end_record(record_of(B, LAUNCH_TARGET),
+			   LAUNCH_REASON_MACHINE_ENDED);
+		set_domain(B, LAUNCH_CRASHED, LAUNCH_CAUSE_KILLED);
+		return;
+	}
+	CHECK(is_held() || is_stalled());
 	end_record(record_of(A, LAUNCH_SOURCE), LAUNCH_REASON_MACHINE_ENDED);
 	set_domain(A, LAUNCH_CRASHED, LAUNCH_CAUSE_KILLED);
 	if (dice(2) == 0)
@@ -452,13 +468,6 @@ runs_at_home(void)
 {
 	return is_alive(home()) &&
 	       places[home()].node.status.state == LAUNCH_RUNNING;
-}
-
-/* Everybody can know that the machine is no more. */
-static bool
-has_ended(void)
-{
-	return str_equal(js_str_at(live, "status.phase"), "Failed");
 }
 
 static bool

@@ -349,7 +349,12 @@ source_unconfirmed(const struct facts *f, struct decision *d)
 	if (!is_unconfirmed(r))
 		return false;
 	mirror(r, d);
-	tell_left(f, d, r->end_us);
+	/* Of one in post-copy half is here, as far as anybody knows, and is
+	 * wanted: to say that it has left would be to give it up. */
+	if (r->mode == LAUNCH_POST_COPY)
+		decision_again(d, f->now_us + DECIDE_RETRY_US);
+	else
+		tell_left(f, d, r->end_us);
 	return true;
 }
 

@@ -192,7 +192,7 @@ test_a_broken_post_copy_is_taken_up_again_and_never_given_up(void **state)
 	scene_expect(&s, "source-runs", STEP_NONE);
 	assert_string_equal(paused_reason(&s), "PostCopyFailed");
 	record->reason = LAUNCH_REASON_POST_COPY_FAILED;
-	s.node.facts.now_us = TEST_NOW + 100 * DECIDE_RECOVERY_US;
+	s.node.facts.now_us = TEST_NOW + 100 * DECIDE_ARRIVAL_US;
 	scene_expect(&s, "source-recovers", STEP_RECOVER);
 	/* Nothing can be taken up without a way. */
 	s.node.facts.proxy_up = false;
@@ -228,6 +228,29 @@ test_a_source_that_gave_the_machine_away_does_not_give_it_up(void **state)
 	scene_expect(&s, "source-pod-down", STEP_NONE);
 	assert_true(scene_text(&s, STATE "endTimestamp")[0] != '\0');
 	assert_false(js_bool_at(s.after, STATE "failed", false));
+	scene_end(&s);
+}
+
+/* libvirtd was away for so long that nobody has seen what became of it. */
+static void
+test_a_half_that_was_not_seen_has_not_left(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	record = scene_begin_transfer(&s);
+	record->mode = LAUNCH_POST_COPY;
+	record->reason = LAUNCH_REASON_UNCONFIRMED;
+	record->end_us = TEST_NOW;
+	s.node.status.state = LAUNCH_PAUSED;
+	scene_expect(&s, "source-unconfirmed", STEP_NONE);
+	assert_null(js_at(s.after, STATE "endTimestamp"));
+	assert_true(s.decision.again_us < DECISION_NEVER);
+	/* It is back, and so is its half. */
+	record->reason = LAUNCH_REASON_POST_COPY_FAILED;
+	scene_expect(&s, "source-recovers", STEP_RECOVER);
+	assert_null(js_at(s.after, STATE "endTimestamp"));
 	scene_end(&s);
 }
 
@@ -364,6 +387,7 @@ main(void)
 			test_a_connection_that_breaks_is_explained_by_the_proxy),
 		cmocka_unit_test(
 			test_what_was_not_confirmed_waits_for_the_target),
+		cmocka_unit_test(test_a_half_that_was_not_seen_has_not_left),
 	};
 
 	return cmocka_run_group_tests_name("source", tests, NULL, NULL);

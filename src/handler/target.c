@@ -141,34 +141,64 @@ target_listens(const struct facts *f, struct decision *d)
 	return true;
 }
 
-/*
- * The source has given the machine away, or has ended with it, and nothing has
- * come here; or half of it has, and the other half is lost.
- */
+/* The source has sent all of it: whatever is seen of it here, its end is on the
+ * way. Of one that has ended before that nothing more can come. */
 static bool
-target_missed(const struct facts *f, struct decision *d)
+was_all_sent(const struct facts *f)
+{
+	const int64_t all_percent = 100;
+
+	return js_int_at(f->object, "status.migrationState.progress.percent",
+			 0) >= all_percent;
+}
+
+/*
+ * When the target gives up: from then on nobody can send what is missing. The
+ * source has given the machine away, or has ended with it, and nothing has come
+ * here; or half of it has, and the other half is lost, which libvirt here knows
+ * (stalled) or should by now.
+ */
+static int64_t
+missed_us(const struct facts *f)
 {
 	const struct launch_record *r = facts_record(f, LAUNCH_TARGET);
 	int64_t left_us = state_of(f)->end_us;
 	bool stalled = r->reason == LAUNCH_REASON_POST_COPY_FAILED;
 	/* One that is only expected is not here. */
 	bool here = facts_has_domain(f) && f->status->state != LAUNCH_STARTING;
-	int64_t due_us =
-		left_us + (stalled ? DECIDE_RECOVERY_US : DECIDE_ARRIVAL_US);
 
-	if (left_us == 0 || r->completed || (here && !stalled))
-		return false;
+	if (left_us == 0 || r->completed)
+		return DECISION_NEVER;
+	if (!here)
+		return left_us + DECIDE_ARRIVAL_US;
+	if (stalled && !was_all_sent(f))
+		return left_us + DECIDE_HALF_US;
+	if (stalled || (r->mode == LAUNCH_POST_COPY && !was_all_sent(f)))
+		return left_us + DECIDE_ARRIVAL_US;
+	return DECISION_NEVER;
+}
+
+static bool
+target_missed(const struct facts *f, struct decision *d)
+{
+	const struct launch_record *r = facts_record(f, LAUNCH_TARGET);
+	int64_t due_us = missed_us(f);
+
 	decision_again(d, due_us);
 	if (f->now_us < due_us)
 		return false;
-	if (stalled)
-		decide_failure(f, d, launch_reason_name(r->reason),
-			       "the connection broke in post-copy, and the "
-			       "source of the machine has ended");
-	else
-		decide_failure(f, d, "NeverArrived",
+	if (r->mode == LAUNCH_POST_COPY) {
+		decide_failure(
+			f, d,
+			launch_reason_name(LAUNCH_REASON_POST_COPY_FAILED),
+			"the source of the machine ended in post-copy, before "
+			"all of it was on the target");
+	} else {
+		decide_failure(f, d,
+			       launch_reason_name(LAUNCH_REASON_NEVER_ARRIVED),
 			       "the machine was handed over, and its domain "
 			       "was never observed on the target node");
+	}
 	return true;
 }
 

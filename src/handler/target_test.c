@@ -183,10 +183,70 @@ test_half_a_machine_whose_other_half_is_lost_is_given_up(void **state)
 	s.node.status.state = LAUNCH_PAUSED;
 	s.node.status.cause = LAUNCH_CAUSE_POST_COPY_FAILED;
 	scene_expect(&s, "target-tells", STEP_NONE);
-	s.node.facts.now_us = TEST_NOW + DECIDE_RECOVERY_US;
+	assert_int_equal(s.decision.again_us, TEST_NOW + DECIDE_HALF_US);
+	s.node.facts.now_us = TEST_NOW + DECIDE_HALF_US;
 	scene_expect(&s, "target-missed", STEP_NONE);
 	assert_string_equal(scene_text(&s, STATE "failureCode"),
 			    "PostCopyFailed");
+	/* As long as the source has not ended its half can be had. */
+	json_object_del(js_obj_at(s.machine, "status.migrationState"),
+			"endTimestamp");
+	s.node.facts.now_us = TEST_NOW + 100 * DECIDE_ARRIVAL_US;
+	scene_expect(&s, "target-tells", STEP_NONE);
+	scene_end(&s);
+}
+
+/* The source says that all of it has gone; who says here that it stands has not
+ * heard of the end yet. */
+static void
+test_what_was_sent_to_its_end_is_not_given_up_at_once(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	record = begin_arrival(&s);
+	record->reason = LAUNCH_REASON_POST_COPY_FAILED;
+	record->mode = LAUNCH_POST_COPY;
+	record->domain_detected = true;
+	s.node.status.state = LAUNCH_RUNNING;
+	s.node.status.cause = LAUNCH_CAUSE_POST_COPY_FAILED;
+	scene_set_state(&s, "progress", json_pack("{s:i}", "percent", 100));
+	s.node.facts.now_us = TEST_NOW + DECIDE_HALF_US;
+	scene_expect(&s, "target-tells", STEP_NONE);
+	s.node.facts.now_us = TEST_NOW + DECIDE_ARRIVAL_US;
+	scene_expect(&s, "target-missed", STEP_NONE);
+	/* One that runs, and of which nothing is missing, is never. */
+	record->reason = LAUNCH_REASON_NONE;
+	s.node.status.cause = LAUNCH_CAUSE_POST_COPY;
+	scene_expect(&s, "target-tells", STEP_NONE);
+	scene_end(&s);
+}
+
+/* The source has ended with its half, and nobody here has noticed. */
+static void
+test_half_a_machine_does_not_wait_for_ever_for_the_rest(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	record = begin_arrival(&s);
+	record->mode = LAUNCH_POST_COPY;
+	record->domain_detected = true;
+	record->domain_ready_us = TEST_NOW;
+	s.node.status.state = LAUNCH_RUNNING;
+	s.node.status.cause = LAUNCH_CAUSE_POST_COPY;
+	scene_set_state(&s, "progress", json_pack("{s:i}", "percent", 60));
+	scene_expect(&s, "target-tells", STEP_NONE);
+	assert_int_equal(s.decision.again_us, TEST_NOW + DECIDE_ARRIVAL_US);
+	s.node.facts.now_us = TEST_NOW + DECIDE_ARRIVAL_US;
+	scene_expect(&s, "target-missed", STEP_NONE);
+	assert_string_equal(scene_text(&s, STATE "failureCode"),
+			    "PostCopyFailed");
+	/* It had it all. */
+	record->completed = true;
+	scene_expect(&s, "target-takes", STEP_NONE);
 	scene_end(&s);
 }
 
@@ -231,6 +291,10 @@ main(void)
 			test_half_a_machine_whose_other_half_is_lost_is_given_up),
 		cmocka_unit_test(
 			test_a_target_that_lost_it_says_so_when_the_source_waits),
+		cmocka_unit_test(
+			test_what_was_sent_to_its_end_is_not_given_up_at_once),
+		cmocka_unit_test(
+			test_half_a_machine_does_not_wait_for_ever_for_the_rest),
 	};
 
 	return cmocka_run_group_tests_name("target", tests, NULL, NULL);

@@ -38,7 +38,11 @@ EXPECTED = {
     "Running": {"launcher": [by_node("NeverArrived")],
                 "qemu": [by_node("MachineEnded")],
                 "pod": [by_node("NeverArrived"), by_node("MachineEnded")]},
-    "PostCopy": {"qemu": [by_node("MachineEnded")]},
+    # Of half a machine the target has the other, and gives it up.
+    "PostCopy": {"launcher": [by_node("PostCopyFailed")],
+                 "qemu": [by_node("MachineEnded"),
+                          by_node("PostCopyFailed")],
+                 "pod": [by_node("PostCopyFailed")]},
 }
 
 

@@ -58,6 +58,7 @@ EXPECTED = [
     }),
     ("PostCopy", {
         ("source", "libvirtd"): ([SUCCEEDED], LIVES),
+        ("target", "libvirtd"): ([SUCCEEDED], LIVES),
     }),
 ]
 
