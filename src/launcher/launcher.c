@@ -437,8 +437,9 @@ launcher_stop(struct launcher *launcher, uint64_t grace_s)
 		launcher_end(launcher, 0);
 		return;
 	}
-	/* It runs elsewhere: what is here hears no button. */
-	if (source_holds(launcher->source))
+	/* It runs elsewhere, or needs what is elsewhere: what is here hears no
+	 * button. */
+	if (source_holds(launcher->source) || life_is_half(&launcher->target))
 		grace_s = 0;
 	kill_ms = loop_now_ms() + grace_s * MS_PER_S;
 	/* The earlier end counts; asking again presses again. */

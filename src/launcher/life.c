@@ -164,3 +164,10 @@ life_follow_target(struct launch_record *record, const struct virt_look *look,
 	}
 	return changed;
 }
+
+bool
+life_is_half(const struct launch_record *target)
+{
+	return target->uid != NULL && !target->completed &&
+	       target->reason == LAUNCH_REASON_POST_COPY_FAILED;
+}

@@ -234,6 +234,26 @@ test_post_copy_is_ready_before_it_is_complete(void **state)
 }
 
 static void
+test_a_machine_is_half_while_its_post_copy_is_broken(void **state)
+{
+	struct launch_record r = { .role = LAUNCH_TARGET };
+	struct virt_look look = seen(VIRT_RUNNING, VIRT_WHY_POST_COPY);
+	char uid[] = "m1";
+
+	(void)state;
+	assert_false(life_is_half(&r));
+	r.uid = uid;
+	(void)life_follow_target(&r, &look, 1);
+	assert_false(life_is_half(&r));
+	look.why = VIRT_WHY_POST_COPY_FAILED;
+	(void)life_follow_target(&r, &look, 2);
+	assert_true(life_is_half(&r));
+	look.why = VIRT_WHY_MIGRATED;
+	(void)life_follow_target(&r, &look, 3);
+	assert_false(life_is_half(&r));
+}
+
+static void
 test_a_machine_that_ends_in_post_copy_has_ended(void **state)
 {
 	AUTO(launch_record_done)
@@ -258,6 +278,8 @@ main(void)
 		cmocka_unit_test(test_a_paused_machine_arrives_paused),
 		cmocka_unit_test(test_a_machine_that_never_ran_has_not_arrived),
 		cmocka_unit_test(test_post_copy_is_ready_before_it_is_complete),
+		cmocka_unit_test(
+			test_a_machine_is_half_while_its_post_copy_is_broken),
 		cmocka_unit_test(
 			test_a_machine_that_ends_in_post_copy_has_ended),
 	};

@@ -391,6 +391,25 @@ def test_half_a_machine_is_lost_with_its_target(launcher_lab, shared_lab,
     shared_lab.machine = None
 
 
+def test_half_a_machine_that_waits_for_the_other_hears_no_button(
+        launcher_lab, shared_lab, machine):
+    move = launcher_lab.move(machine, bandwidth=4 << 20, configuration={
+        "bandwidthPerMigration": SLOW, "completionTimeoutPerGiB": 2,
+        "allowPostCopy": True, "allowWorkloadDisruption": True})
+    there = Machine(move.target)
+    wait_until(there.counter, PATIENCE, "the guest to count there")
+    for pid in move.source.processes("qemu"):
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: move.target.migration().get("reasonCode")
+               == "PostCopyFailed", PATIENCE, "it to stand")
+    move.target.call("shutdown", graceSeconds=10 * PATIENCE)
+    assert move.target.wait_domain("Stopped")["reason"] == "Killed"
+    assert move.target.wait_end() == 0
+    move.disconnect()
+    assert move.source.wait_end() == 1
+    shared_lab.machine = None
+
+
 def test_auto_converge_lets_a_busy_machine_finish(launcher_lab, machine):
     move = launcher_lab.move(machine, configuration={
         "bandwidthPerMigration": "6Mi", "allowAutoConverge": True,
