@@ -58,10 +58,47 @@ on_event(void *ctx)
 	loop_post(launcher->loop, post_look, launcher);
 }
 
+/* Whoever has come was let run here, if only for a moment. Returns whether that
+ * is news of one that is gone; of any other the look that follows tells. */
+static bool
+take_run(struct launcher *launcher)
+{
+	bool ran = launcher->ran;
+
+	launcher->ran = false;
+	if (!ran || launcher->target.uid == NULL ||
+	    !life_ran_target(&launcher->target, time_now_us()))
+		return false;
+	launcher->life.started = true;
+	return launcher->target.completed;
+}
+
+/* A look that is on its way may be from before: one that finds nothing would be
+ * taken for the end of what has just begun. */
+static void
+note_run(void *arg)
+{
+	struct launcher *launcher = arg;
+
+	launcher->ran = true;
+	if (!launcher->looking && take_run(launcher))
+		launcher_touch(launcher);
+}
+
+/* In libvirt's thread. */
+static void
+on_resumed(void *ctx)
+{
+	struct launcher *launcher = ctx;
+
+	loop_post(launcher->loop, note_run, launcher);
+}
+
 static void
 watch(struct launcher *launcher, struct virt_conn *conn, unsigned serial)
 {
 	const struct virt_watcher watcher = { .changed = on_event,
+					      .resumed = on_resumed,
 					      .closed = on_event,
 					      .ctx = launcher };
 	struct virt_watch *made;
@@ -286,6 +323,7 @@ look_done(void *arg)
 	free(job);
 	changed = follow(launcher) || changed;
 	judge(launcher);
+	changed = take_run(launcher) || changed;
 	if (changed)
 		launcher_touch(launcher);
 	if (launcher->look_again)

@@ -76,6 +76,7 @@ struct launcher {
 	bool holding; /* the actor stops it, or lets it run again */
 	bool looking; /* a look is on its way */
 	bool look_again;
+	bool ran; /* libvirt has said that the domain was let run; not noted */
 	bool console;
 	bool ending;
 	int exit_status;

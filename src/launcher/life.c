@@ -97,6 +97,22 @@ set_failure(struct launch_record *record, enum launch_reason reason,
 	return true;
 }
 
+/* It is not here any more: whether it has run counts, since its disks may have
+ * gone on. */
+static bool
+set_end(struct launch_record *record, int64_t now_us)
+{
+	if (record->domain_ready_us != 0)
+		return set_failure(record, LAUNCH_REASON_MACHINE_ENDED,
+				   "The machine ended while it was still "
+				   "arriving",
+				   now_us);
+	return set_failure(record, LAUNCH_REASON_NEVER_ARRIVED,
+			   "The machine did not arrive: the migration ended "
+			   "before it ran here",
+			   now_us);
+}
+
 /* It is here: it executes, or would if its owner wanted. */
 static bool
 is_here(const struct virt_look *look)
@@ -117,17 +133,7 @@ life_follow_target(struct launch_record *record, const struct virt_look *look,
 	if (look->state == VIRT_ABSENT || look->state == VIRT_OFF) {
 		if (!record->domain_detected)
 			return false;
-		return set_failure(record,
-				   record->domain_ready_us != 0
-					   ? LAUNCH_REASON_MACHINE_ENDED
-					   : LAUNCH_REASON_NEVER_ARRIVED,
-				   record->domain_ready_us != 0
-					   ? "The machine ended while it was "
-					     "still arriving"
-					   : "The machine did not arrive: the "
-					     "migration ended before it ran "
-					     "here",
-				   now_us);
+		return set_end(record, now_us);
 	}
 	if (!record->domain_detected) {
 		record->domain_detected = true;
@@ -163,6 +169,22 @@ life_follow_target(struct launch_record *record, const struct virt_look *look,
 		changed = true;
 	}
 	return changed;
+}
+
+bool
+life_ran_target(struct launch_record *record, int64_t now_us)
+{
+	if (record->domain_ready_us != 0)
+		return false;
+	if (!record->domain_detected) {
+		record->domain_detected = true;
+		record->start_us = now_us;
+	}
+	record->domain_ready_us = now_us;
+	if (record->completed && record->failed &&
+	    record->reason == LAUNCH_REASON_NEVER_ARRIVED)
+		(void)set_end(record, record->end_us);
+	return true;
 }
 
 bool

@@ -43,6 +43,12 @@ void life_judge(const struct life *life, const struct virt_look *look,
 bool life_follow_target(struct launch_record *record,
 			const struct virt_look *look, int64_t now_us);
 
+/*
+ * The same when libvirt has said that the domain was let run, whatever is seen
+ * of it afterwards. One that was taken for never to have run has ended.
+ */
+bool life_ran_target(struct launch_record *record, int64_t now_us);
+
 /* Half of a machine stands here, and waits for the other: it hears no button,
  * and a QEMU that stands with all it has may not even answer. */
 bool life_is_half(const struct launch_record *target);

@@ -209,6 +209,48 @@ test_a_machine_that_never_ran_has_not_arrived(void **state)
 	assert_int_equal(r.reason, LAUNCH_REASON_NEVER_ARRIVED);
 }
 
+/* It ran and was gone before anybody looked; libvirt has told of it before the
+ * look, or behind it. */
+static void
+test_a_machine_that_ran_for_a_moment_has_ended(void **state)
+{
+	(void)state;
+	for (int late = 0; late < 2; late++) {
+		AUTO(launch_record_done)
+		struct launch_record r = { .role = LAUNCH_TARGET };
+		struct virt_look look = seen(VIRT_INCOMING, VIRT_WHY_UNKNOWN);
+
+		(void)life_follow_target(&r, &look, 1);
+		if (!late)
+			assert_true(life_ran_target(&r, 2));
+		look = seen(VIRT_ABSENT, 0);
+		assert_true(life_follow_target(&r, &look, 3));
+		if (late)
+			assert_true(life_ran_target(&r, 4));
+		assert_true(r.failed && r.completed);
+		assert_int_equal(r.reason, LAUNCH_REASON_MACHINE_ENDED);
+		assert_int_equal(r.domain_ready_us, late ? 4 : 2);
+		assert_int_equal(r.end_us, 3);
+		/* Once is enough. */
+		assert_false(life_ran_target(&r, 5));
+	}
+}
+
+static void
+test_a_machine_that_was_let_run_arrives_as_ever(void **state)
+{
+	AUTO(launch_record_done)
+	struct launch_record r = { .role = LAUNCH_TARGET };
+	struct virt_look look = seen(VIRT_RUNNING, VIRT_WHY_MIGRATED);
+
+	(void)state;
+	assert_true(life_ran_target(&r, 1));
+	assert_true(r.domain_detected && !r.completed);
+	assert_true(life_follow_target(&r, &look, 2));
+	assert_true(r.completed && !r.failed);
+	assert_int_equal(r.domain_ready_us, 1);
+}
+
 static void
 test_post_copy_is_ready_before_it_is_complete(void **state)
 {
@@ -277,6 +319,10 @@ main(void)
 			test_a_target_is_detected_then_ready_then_complete),
 		cmocka_unit_test(test_a_paused_machine_arrives_paused),
 		cmocka_unit_test(test_a_machine_that_never_ran_has_not_arrived),
+		cmocka_unit_test(
+			test_a_machine_that_ran_for_a_moment_has_ended),
+		cmocka_unit_test(
+			test_a_machine_that_was_let_run_arrives_as_ever),
 		cmocka_unit_test(test_post_copy_is_ready_before_it_is_complete),
 		cmocka_unit_test(
 			test_a_machine_is_half_while_its_post_copy_is_broken),

@@ -23,7 +23,8 @@
  * That is not success: the target's record says whether it runs there.
  * - target, completed: it was seen running (or paused, as it was) here, and
  *   nothing more comes from the source. domain_ready_us is when it was seen.
- * - target, failed: it never ran here.
+ * - target, failed: it never ran here (NeverArrived), as far as libvirt has
+ *   told; or it did, since domain_ready_us, and has ended (MachineEnded).
  *
  * Threading: as js.h.
  */

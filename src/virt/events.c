@@ -49,8 +49,9 @@ on_lifecycle(virConnectPtr conn, virDomainPtr domain, int event, int detail,
 
 	(void)conn;
 	(void)domain;
-	(void)event;
 	(void)detail;
+	if (event == VIR_DOMAIN_EVENT_RESUMED)
+		watch->watcher.resumed(watch->watcher.ctx);
 	watch->watcher.changed(watch->watcher.ctx);
 	return 0;
 }

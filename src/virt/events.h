@@ -20,6 +20,9 @@ struct virt_watch;
 struct virt_watcher {
 	/* The domain came, went, or changed its state. */
 	void (*changed)(void *ctx);
+	/* Before that, where it was let run: it may have ended by the time
+	 * somebody looks. */
+	void (*resumed)(void *ctx);
 	/* The connection broke: no more events. */
 	void (*closed)(void *ctx);
 	void *ctx;

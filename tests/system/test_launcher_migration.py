@@ -367,6 +367,37 @@ def test_a_machine_that_may_run_elsewhere_stands(launcher_lab, shared_lab,
     shared_lab.machine = None
 
 
+def test_a_machine_that_ran_unseen_is_not_said_never_to_have_arrived(
+        launcher_lab, shared_lab, machine):
+    move = launcher_lab.move(machine, gated=True, configuration={
+        "bandwidthPerMigration": "32Mi"})
+    hand_over(move, gates.TO)
+    # The target's launcher is late: when it looks, nothing is there.
+    launcher, = move.target.processes("ferry-launcher")
+    os.kill(launcher, signal.SIGSTOP)
+    move.gate.hold(gates.FROM)
+    move.gate.release(gates.TO)
+    wait_until(Machine(move.target).counter, PATIENCE,
+               "the guest to count there")
+    pid, = move.target.processes("qemu")
+    os.kill(pid, signal.SIGKILL)
+    move.gate.close()
+    wait_unconfirmed(move)
+    os.kill(launcher, signal.SIGCONT)
+    wait_until(lambda: move.target.migration()["failed"], PATIENCE,
+               "the target to say what became of it")
+    record = move.target.migration()
+    assert record["reasonCode"] == "MachineEnded"
+    assert record["domainReadyTimeUs"] > 0
+    assert move.target.wait_end() == 1
+    # Its disks may have gone on: it is not run from here again.
+    move.source.call("kill")
+    assert move.source.wait_domain("Crashed")["reason"] == "Killed"
+    assert move.source.wait_end() == 1
+    move.disconnect()
+    shared_lab.machine = None
+
+
 def test_half_a_machine_is_lost_with_its_target(launcher_lab, shared_lab,
                                                 machine):
     move = launcher_lab.move(machine, bandwidth=4 << 20, configuration={
