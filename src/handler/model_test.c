@@ -15,6 +15,7 @@
 #include "base/jsat.h"
 #include "base/str.h"
 #include "base/test.h"
+#include "base/testjson.h"
 #include "handler/testworld.h"
 #include "meta/patch.h"
 #include "meta/status.h"
@@ -66,6 +67,9 @@ cancel(struct place *p)
 	if (is_held()) {
 		/* Only what has not arrived is taken back. */
 		CHECK(!runs_on(B));
+		/* Where disks have gone on it would find others than it knows.
+		 */
+		CHECK(!shares || !there);
 		r->abort = LAUNCH_ABORTING;
 		end_record(r, LAUNCH_REASON_CONNECTION_LOST);
 		set_domain(A, LAUNCH_RUNNING, LAUNCH_CAUSE_USER);
@@ -88,6 +92,9 @@ has_ended(void)
 static void
 kill_domain(int i)
 {
+	/* Nobody is left who could say that it has not run there. */
+	if (i == A && is_held() && shares && !is_alive(B))
+		lost = true;
 	CHECK(lost);
 	killed++;
 	if (i == B) {
@@ -377,7 +384,8 @@ trouble(void)
 		}
 		break;
 	case 3:
-		if (dice(is_in_halves() ? 2 : 8) == 0 && is_alive(i))
+		if (dice(is_in_halves() || is_held() ? 2 : 8) == 0 &&
+		    is_alive(i))
 			launcher_dies(i);
 		break;
 	case 4:
@@ -422,9 +430,15 @@ begin(void)
 {
 	static char migration[] = TEST_UID;
 
-	lost = false;
+	lost = there = false;
+	shares = dice(2) == 0;
 	now_us = TEST_NOW;
 	store(testfacts_machine("Running", true));
+	if (shares)
+		testfacts_set(live, "spec", "volumes",
+			      testjson("[{'name': 'data', "
+				       "'persistentVolumeClaim': {'claimName': "
+				       "'data'}}]"));
 	for (int i = 0; i < NODES; i++) {
 		struct place *p = &places[i];
 

@@ -45,13 +45,47 @@ is_stalled(const struct launch_record *r)
 	return !r->completed && r->reason == LAUNCH_REASON_POST_COPY_FAILED;
 }
 
-/* What stands here can never run again: it has run on there, and its disks
+/* Both nodes write to one of its disks, not each to its own copy. */
+static bool
+shares_disks(const struct vmi *vmi)
+{
+	for (size_t i = 0; i < vmi->volume_count; i++) {
+		const struct vmi_volume *v = &vmi->volumes[i];
+		bool shared = v->kind == VOLUME_PVC ||
+			      v->kind == VOLUME_DATA_VOLUME ||
+			      (v->kind == VOLUME_HOST_DISK && v->shared);
+
+		if (shared && !v->read_only && !v->migrated)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether what was handed over may have run on the target. It was seen to; or
+ * nobody is left who could have seen that it did not, since the target has
+ * ended: only its launcher knows, and says that it never arrived. Where disks
+ * are shared that is a guess nobody makes: they may have gone on.
+ */
+static bool
+may_have_run(const struct facts *f)
+{
+	const char *code =
+		js_str_at(f->object, "status.migrationState.failureCode");
+
+	if (state_of(f)->domain_ready_us != 0)
+		return true;
+	return shares_disks(f->vmi) &&
+	       !str_equal(code,
+			  launch_reason_name(LAUNCH_REASON_NEVER_ARRIVED));
+}
+
+/* What stands here can never run again: it may have run on there, and its disks
  * with it; or half of it was there, and is lost with the target. */
 static bool
 is_dead(const struct facts *f, const struct launch_record *r)
 {
-	return is_stalled(r) ||
-	       (is_unconfirmed(r) && state_of(f)->domain_ready_us != 0);
+	return is_stalled(r) || (is_unconfirmed(r) && may_have_run(f));
 }
 
 static bool

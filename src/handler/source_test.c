@@ -2,7 +2,9 @@
 #include "handler/decide.h"
 
 #include "api/names.h"
+#include "base/array.h"
 #include "base/test.h"
+#include "base/testjson.h"
 #include "handler/testscene.h"
 
 static void
@@ -284,6 +286,87 @@ test_what_was_not_confirmed_waits_for_the_target(void **state)
 	scene_end(&s);
 }
 
+/* With a disk that both nodes write to. */
+static void
+share_disk(json_t *machine)
+{
+	testfacts_set(machine, "spec.domain.devices", "disks",
+		      testjson("[{'name': 'data', 'disk': {}}]"));
+	testfacts_set(machine, "spec", "volumes",
+		      testjson("[{'name': 'data', 'persistentVolumeClaim': "
+			       "{'claimName': 'data'}}]"));
+}
+
+static void
+test_what_may_have_run_elsewhere_is_taken_back_without_shared_disks_only(
+	void **state)
+{
+	/* NULL: the controller's word, with which there is none. */
+	static const struct {
+		const char *code;
+		bool shared;
+		enum step step;
+	} cases[] = {
+		{ "NeverArrived", false, STEP_CANCEL },
+		{ "NeverArrived", true, STEP_CANCEL },
+		{ "TargetPodEnded", false, STEP_CANCEL },
+		{ "TargetPodEnded", true, STEP_KILL },
+		{ "MachineEnded", true, STEP_KILL },
+		{ NULL, false, STEP_CANCEL },
+		{ NULL, true, STEP_KILL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct launch_record *record;
+		struct scene s;
+
+		record = scene_begin_transfer(&s);
+		record->reason = LAUNCH_REASON_UNCONFIRMED;
+		record->end_us = TEST_NOW;
+		s.node.status.state = LAUNCH_PAUSED;
+		s.node.facts.source.uid = "";
+		if (cases[i].shared)
+			share_disk(s.machine);
+		scene_set_state(&s, "endTimestamp",
+				json_string("2023-11-14T22:13:20Z"));
+		scene_set_state(&s, "failed", json_true());
+		scene_set_state(&s, "completed", json_true());
+		if (cases[i].code != NULL)
+			scene_set_state(&s, "failureCode",
+					json_string(cases[i].code));
+		scene_expect(&s, "source-past", cases[i].step);
+		scene_end(&s);
+	}
+}
+
+static void
+test_disks_that_go_along_or_are_only_read_are_not_shared(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	record = scene_begin_transfer(&s);
+	record->reason = LAUNCH_REASON_UNCONFIRMED;
+	s.node.status.state = LAUNCH_PAUSED;
+	s.node.facts.source.uid = "";
+	scene_set_state(&s, "failed", json_true());
+	scene_set_state(&s, "completed", json_true());
+	share_disk(s.machine);
+	scene_expect(&s, "source-past", STEP_KILL);
+	/* It is copied. */
+	testfacts_set(s.machine, "status", "migratedVolumes",
+		      testjson("[{'volumeName': 'data'}]"));
+	scene_expect(&s, "source-past", STEP_CANCEL);
+	json_object_del(js_obj_at(s.machine, "status"), "migratedVolumes");
+	testfacts_set(s.machine, "spec.domain.devices", "disks",
+		      testjson("[{'name': 'data', 'disk': {'readonly': "
+			       "true}}]"));
+	scene_expect(&s, "source-past", STEP_CANCEL);
+	scene_end(&s);
+}
+
 static void
 test_a_connection_that_breaks_is_explained_by_the_proxy(void **state)
 {
@@ -388,6 +471,10 @@ main(void)
 		cmocka_unit_test(
 			test_what_was_not_confirmed_waits_for_the_target),
 		cmocka_unit_test(test_a_half_that_was_not_seen_has_not_left),
+		cmocka_unit_test(
+			test_what_may_have_run_elsewhere_is_taken_back_without_shared_disks_only),
+		cmocka_unit_test(
+			test_disks_that_go_along_or_are_only_read_are_not_shared),
 	};
 
 	return cmocka_run_group_tests_name("source", tests, NULL, NULL);

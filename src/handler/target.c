@@ -272,6 +272,12 @@ target_fails(const struct facts *f, struct decision *d)
 		decision_again(d, r->end_us + DECIDE_BLAME_US);
 		return true;
 	}
+	/* Nobody may have been told yet that it has run here, and the source
+	 * must not take it back then. */
+	if (r->domain_ready_us != 0)
+		wish_time(&d->wishes,
+			  MEMBER_STATE "targetNodeDomainReadyTimestamp",
+			  r->domain_ready_us);
 	decide_failure(f, d, launch_reason_name(r->reason), r->message);
 	return true;
 }

@@ -250,6 +250,25 @@ test_half_a_machine_does_not_wait_for_ever_for_the_rest(void **state)
 	scene_end(&s);
 }
 
+/* It ran there and was lost before anybody had heard of it. */
+static void
+test_a_target_that_lost_it_says_that_it_has_run(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	record = begin_arrival(&s);
+	record->completed = record->failed = true;
+	record->reason = LAUNCH_REASON_MACHINE_ENDED;
+	record->domain_ready_us = record->end_us = TEST_NOW;
+	scene_expect(&s, "target-fails", STEP_NONE);
+	assert_string_equal(scene_text(&s, STATE "failureCode"),
+			    "MachineEnded");
+	assert_non_null(js_at(s.after, STATE "targetNodeDomainReadyTimestamp"));
+	scene_end(&s);
+}
+
 /* Where the source does not know it is the target who says that it failed, and
  * nothing is to be waited for. */
 static void
@@ -295,6 +314,8 @@ main(void)
 			test_what_was_sent_to_its_end_is_not_given_up_at_once),
 		cmocka_unit_test(
 			test_half_a_machine_does_not_wait_for_ever_for_the_rest),
+		cmocka_unit_test(
+			test_a_target_that_lost_it_says_that_it_has_run),
 	};
 
 	return cmocka_run_group_tests_name("target", tests, NULL, NULL);

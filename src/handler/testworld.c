@@ -10,6 +10,8 @@ struct place places[NODES];
 json_t *live;
 int64_t now_us;
 bool lost;
+bool shares;
+bool there;
 unsigned long long seed;
 unsigned run;
 unsigned post_copies, unconfirmed;
@@ -186,6 +188,7 @@ guest_arrives(struct launch_record *from, struct launch_record *to)
 		to->domain_ready_us = now_us;
 	end_record(to, LAUNCH_REASON_NONE);
 	set_domain(B, LAUNCH_RUNNING, LAUNCH_CAUSE_MIGRATED);
+	there = true;
 }
 
 /* The target's word is lost: it has the machine, or not. */

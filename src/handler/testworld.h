@@ -28,7 +28,9 @@ struct place {
 extern struct place places[NODES];
 extern json_t *live; /* the machine on the server */
 extern int64_t now_us;
-extern bool lost; /* somebody has killed what the guest was in */
+extern bool lost;   /* somebody has killed what the guest was in */
+extern bool shares; /* the machine has a disk that both nodes write to */
+extern bool there;  /* its guest has run on the target */
 extern unsigned long long seed;
 extern unsigned run; /* the number that a failure is found again with */
 

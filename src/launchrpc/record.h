@@ -18,7 +18,8 @@
  * - source, not completed with reason Unconfirmed: the connection broke between
  *   the hand-over and the target's word that it runs. The machine stands here,
  *   since end_us. `cancel` brings it back, once it is known that the target
- * does not have it; a stop of the pod is its end.
+ *   does not have it and that its disks have not gone on; a stop of the pod is
+ *   its end.
  * - source, completed and not failed: libvirt says that it was handed over.
  * That is not success: the target's record says whether it runs there.
  * - target, completed: it was seen running (or paused, as it was) here, and
