@@ -446,6 +446,10 @@ launch(struct kube_call *call)
 	wire.fetch.once = !call->repeatable;
 	/* 0 would mean for ever. */
 	wire.fetch.timeout_ms = (unsigned)left_ms(call) + 1;
+	/* What may take longer than others has to begin as soon as they do:
+	 * another try may find a server that answers. */
+	if (!call->write && left_ms(call) > c->timeout_ms)
+		wire.fetch.head_ms = c->timeout_ms;
 	call->fetch = fetch_start(c->fetcher, &wire.fetch, on_fetched, call);
 	kube_wire_done(&wire);
 }

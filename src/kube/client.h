@@ -111,7 +111,10 @@ struct kube_request {
 	/* Goes before all that waits, whatever the rate and in_flight: for what
 	 * must not be late because there is much to do. */
 	bool urgent;
-	unsigned timeout_ms; /* for all tries together; 0: the client's */
+	/* For all tries together; 0: the client's. Where it is longer, the
+	 * answer to a read has to begin within the client's, or another try is
+	 * made. */
+	unsigned timeout_ms;
 };
 
 struct kube_result {
@@ -152,7 +155,8 @@ json_t *kube_delete_options(const char *uid, const char *propagation,
  * rate nor counts as in flight. event is called for each change with its type
  * ("ADDED", "MODIFIED", "DELETED", "BOOKMARK") and object, borrowed. ended is
  * called once, with code 0 when the server ended it in order, or why not: a 410
- * means that the resource version is too old. Either may cancel.
+ * means that the resource version is too old, a 504 that the server has not
+ * begun to answer within the client's timeout_ms. Either may cancel.
  */
 struct kube_watch_request {
 	const struct kube_resource *resource;

@@ -29,6 +29,7 @@ struct socket {
 };
 
 static void settle(struct fetcher *f);
+static void finish(struct fetch *x, CURLcode code);
 
 static void
 wait_for_kick(struct fetch *x)
@@ -176,6 +177,7 @@ fetch_free(struct fetch *x)
 	curl_easy_cleanup(x->easy);
 	curl_slist_free_all(x->headers);
 	curl_slist_free_all(x->connect_to);
+	loop_timer_free(x->silence);
 	buf_done(&x->lines);
 	buf_done(&x->body);
 	free(x->method);
@@ -264,6 +266,8 @@ end_head(struct fetch *x)
 		return;
 	x->code = (int)code;
 	x->head_done = true;
+	if (x->silence != NULL)
+		loop_timer_stop(x->silence);
 	for (size_t i = 0; i < x->answer_count; i++) {
 		const char *text = (const char *)x->lines.data;
 
@@ -371,6 +375,18 @@ on_request(void *arg, char *remote, char *local, int remote_port,
 }
 /* NOLINTEND(readability-non-const-parameter) */
 
+/* From the loop: libcurl is not on the stack. */
+static void
+on_silence(void *arg)
+{
+	struct fetch *x = arg;
+
+	if (x->cancelled)
+		return;
+	x->silent = true;
+	finish(x, CURLE_OPERATION_TIMEDOUT);
+}
+
 static void
 set_callbacks(struct fetch *x)
 {
@@ -409,6 +425,10 @@ fetch_start(struct fetcher *f, const struct fetch_request *r,
 	x->once = r->once;
 	if (r->timeout_ms != 0)
 		x->deadline_ms = loop_now_ms() + r->timeout_ms;
+	if (r->head_ms != 0) {
+		x->silence = loop_timer_new(f->loop, on_silence, x);
+		loop_timer_start(x->silence, r->head_ms * US_PER_MS);
+	}
 	x->easy = curl_easy_init();
 	if (x->easy == NULL)
 		abort();
@@ -457,6 +477,7 @@ finish(struct fetch *x, CURLcode code)
 	struct fetch_failure failure = {
 		.code = code,
 		.too_large = x->too_large,
+		.silent = x->silent,
 		/* libcurl's clock may be a millisecond ahead of ours. */
 		.deadline = x->deadline_ms != 0 &&
 			    loop_now_ms() + 2 >= x->deadline_ms,

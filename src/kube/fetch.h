@@ -62,7 +62,10 @@ struct fetch_request {
 	bool share;
 	unsigned timeout_ms; /* for all of it; 0: no limit */
 	unsigned connect_ms; /* for connection and handshake; 0: 10 s */
-	size_t body_max;     /* of the answer; 0: FETCH_BODY_DEFAULT */
+	/* Until the answer's head is there, what takes long after that aside;
+	 * 0: no limit of its own. */
+	unsigned head_ms;
+	size_t body_max; /* of the answer; 0: FETCH_BODY_DEFAULT */
 	/*
 	 * Streaming: the answer's head, then each piece of its body as it
 	 * comes. The result then has no body and body_max does not count.
@@ -74,7 +77,7 @@ struct fetch_request {
 
 enum fetch_error {
 	FETCH_OK,        /* there is an answer, whatever its code */
-	FETCH_TIMEOUT,   /* timeout_ms passed */
+	FETCH_TIMEOUT,   /* timeout_ms, connect_ms or head_ms passed */
 	FETCH_REFUSED,   /* nobody listens there, or no way to get there */
 	FETCH_RESOLVE,   /* the name is not known */
 	FETCH_TLS,       /* handshake or certificate */

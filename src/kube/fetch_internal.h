@@ -52,7 +52,9 @@ struct fetch {
 	char refusal[128]; /* why it was not even tried; "" */
 	char address[64];  /* the last one that was tried */
 	char details[CURL_ERROR_SIZE];
-	uint64_t deadline_ms; /* 0: none */
+	uint64_t deadline_ms;       /* 0: none */
+	struct loop_timer *silence; /* until the head; NULL: no limit */
+	bool silent;                /* that took too long */
 
 	int code;
 	struct fetch_header answer[FETCH_HEADERS_MAX];

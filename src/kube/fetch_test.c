@@ -406,6 +406,19 @@ test_a_server_that_never_answers_is_given_up(void **state)
 }
 
 static void
+test_an_answer_that_does_not_begin_is_given_up(void **state)
+{
+	struct world *w = *state;
+
+	ask(w, &(struct fetch_request){ .method = "GET",
+					.url = url_of(w, "http://127.0.0.1"),
+					.head_ms = 30 });
+	assert_int_equal(w->error, FETCH_TIMEOUT);
+	assert_string_equal(w->cause,
+			    "net/http: timeout awaiting response headers");
+}
+
+static void
 test_a_connection_that_breaks_is_an_error(void **state)
 {
 	struct world *w = *state;
@@ -755,6 +768,7 @@ main(void)
 		TEST(test_every_method_is_sent_as_it_is_called),
 		TEST(test_a_port_where_nobody_listens_is_named),
 		TEST(test_a_server_that_never_answers_is_given_up),
+		TEST(test_an_answer_that_does_not_begin_is_given_up),
 		TEST(test_a_connection_that_breaks_is_an_error),
 		TEST(test_an_answer_that_is_too_large_is_not_kept),
 		TEST(test_headers_without_end_are_refused),

@@ -81,9 +81,13 @@ broken_cause(const struct fetch_failure *f)
 static enum fetch_error
 timeout_cause(const struct fetch_failure *f, char **ret_cause)
 {
-	*ret_cause =
-		f->deadline ? xasprintf("context deadline exceeded")
-			    : xasprintf("dial tcp %s: i/o timeout", f->address);
+	if (f->silent)
+		*ret_cause = xasprintf(
+			"net/http: timeout awaiting response headers");
+	else if (f->deadline)
+		*ret_cause = xasprintf("context deadline exceeded");
+	else
+		*ret_cause = xasprintf("dial tcp %s: i/o timeout", f->address);
 	return FETCH_TIMEOUT;
 }
 

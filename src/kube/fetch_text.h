@@ -16,6 +16,7 @@
 struct fetch_failure {
 	CURLcode code;
 	bool too_large;      /* the own limit ended it */
+	bool silent;         /* no head of an answer in the time for that */
 	bool deadline;       /* all of the time given is used up */
 	int os_errno;        /* of the last system call that failed, or 0 */
 	long verify_result;  /* of OpenSSL, for a certificate that is refused */

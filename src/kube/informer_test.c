@@ -90,17 +90,26 @@ static const struct informer_handler handler = {
 	.failed = on_failed,
 };
 
-static int
-setup(void **state)
+/* Instead of the one there is, if any. */
+static void
+use_options(const struct kube_client_options *options)
 {
 	struct informer_config config = { .resource = kube_pods };
 
-	(void)state;
-	testapi_start(&api);
-	client = testapi_client(&api, NULL);
+	informer_free(inf);
+	kube_client_free(client);
+	client = testapi_client(&api, options);
 	config.client = client;
 	inf = informer_new(&config);
 	informer_add_handler(inf, &handler);
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	testapi_start(&api);
+	use_options(NULL);
 	story[0] = '\0';
 	changes = 0;
 	synced = 0;
@@ -115,6 +124,8 @@ teardown(void **state)
 	(void)state;
 	informer_free(inf);
 	kube_client_free(client);
+	inf = NULL;
+	client = NULL;
 	testapi_stop(&api);
 	return 0;
 }
@@ -374,6 +385,32 @@ test_a_server_that_is_away_at_first_is_waited_for(void **state)
 }
 
 static void
+hold(const char *expect)
+{
+	testapi_say(&api, (struct testapi_step){ .expect = expect,
+						 .kind = TESTAPI_HOLD });
+}
+
+static void
+test_a_server_that_falls_silent_is_asked_again(void **state)
+{
+	(void)state;
+	use_options(&(struct kube_client_options){ .timeout_ms = 100 });
+	hold("GET " PODS "?limit=500");
+	reply("GET " PODS "?limit=500", LIST("10", "", ""));
+	hold("GET " PODS "?watch=true");
+	stream("GET " PODS "?watch=true", "");
+	informer_start(inf);
+	testapi_until_count(&api, &api.handled, 4);
+	/* It has begun to answer, and may be silent for as long as it likes. */
+	testapi_spend(&api, 300);
+	testapi_stream(&api, EVENT("ADDED", POD("a", "u1", "11")));
+	testapi_until_count(&api, &changes, 1);
+	assert_int_equal(api.handled, 4);
+	assert_string_equal(story, "added a 11\n");
+}
+
+static void
 test_a_list_that_breaks_off_deletes_nothing(void **state)
 {
 	(void)state;
@@ -459,6 +496,7 @@ main(void)
 		TEST(test_pages_that_took_too_long_are_listed_anew_and_at_once),
 		TEST(test_pages_that_are_too_large_are_asked_for_in_smaller_ones),
 		TEST(test_a_server_that_is_away_at_first_is_waited_for),
+		TEST(test_a_server_that_falls_silent_is_asked_again),
 		TEST(test_a_list_that_breaks_off_deletes_nothing),
 		TEST(test_who_comes_late_is_told_what_is_there),
 		TEST(test_a_handler_may_stop_it),

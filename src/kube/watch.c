@@ -216,6 +216,8 @@ kube_watch_start(struct kube_client *c, const struct kube_watch_request *r)
 	wire.fetch.method = "GET";
 	wire.fetch.url = url;
 	wire.fetch.timeout_ms = (r->timeout_s + GRACE_S) * 1000;
+	/* A server that has nothing to tell says at least that. */
+	wire.fetch.head_ms = c->timeout_ms;
 	wire.fetch.on_head = on_head;
 	wire.fetch.on_data = on_data;
 	w->fetch = fetch_start(c->fetcher, &wire.fetch, on_done, w);
