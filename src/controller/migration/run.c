@@ -236,11 +236,23 @@ leave_note_of_gone(struct run *run)
 		notes_drop(&run->all->notes, run->key);
 }
 
+/* While it ran, and nobody says that twice. */
+static bool
+was_deleted(const struct run *run)
+{
+	const struct cache_object *object = cache_get_key(
+		world_cache(run->all->world, WORLD_VMIMS), run->key);
+
+	return object == NULL || !str_equal(object->uid, run->uid);
+}
+
 static void
 leave_note(struct run *run)
 {
 	struct note *note = run->note;
 
+	if (was_deleted(run))
+		run->gone = true;
 	if (note->finalized && (run->gone || run->settled)) {
 		tally_ended(&run->all->tally, note->writes);
 		note->finalized = false;

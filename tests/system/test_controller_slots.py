@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits hold, and what is taken of them is given back, whatever is lost."""
+
+import pytest
+
+import played_objects as objects
+from controllers import Controllers, ensure_namespace
+from faults_seen import is_patch
+from kubeapi import wait_for, wait_gone
+from played import Played, wait_phase
+from played_objects import VMIMS, key_of, namespaced
+from played_steps import FINAL, status
+
+KUBEVIRT = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
+KIND = VMIMS.rsplit("/", 1)[1]
+
+
+@pytest.fixture(name="played", scope="module")
+def played_(cluster):
+    with Played(cluster, "slots-a", "slots-b", "slots-c") as made:
+        yield made
+
+
+@pytest.fixture(name="configure")
+def configure_(cluster):
+    """Sets the limits, before there are controllers."""
+    api = cluster.api()
+    ensure_namespace(api)
+
+    def configure(**limits):
+        api.create(KUBEVIRT, objects.kubevirt(limits))
+    yield configure
+    api.delete(f"{KUBEVIRT}/kubevirt")
+
+
+def controllers_of(cluster, count):
+    return Controllers(cluster, count, "--request-timeout-seconds", "2",
+                       faults=True)
+
+
+def end_of(migration, played):
+    return status(wait_phase(played.api, migration, *FINAL))["phase"]
+
+
+def waits_for(migration, played):
+    """What its condition says, as soon as it is Pending or has gone on."""
+    def found():
+        now = status(played.api.get(
+            namespaced(VMIMS, *key_of(migration).split("/"))))
+        reasons = [c.get("reason") for c in now.get("conditions", [])
+                   if c["type"] == "ferry.io/Waiting"]
+        if now.get("phase", "") in ("", "Pending"):
+            return reasons and reasons[0]
+        return now["phase"]
+    return wait_for(f"{key_of(migration)} to wait", found)
+
+
+def about(migration, matches, word=b""):
+    name = migration["metadata"]["name"]
+    return lambda seen: matches(seen) and f"/{name}" in seen.path and \
+        word in seen.body
+
+
+def test_one_whose_end_was_not_answered_gives_its_slot_back(
+        cluster, played, configure, namespace):
+    """The server ends and removes it, and says so by its watches alone: both
+    answers are lost, the second one after the object has gone."""
+    configure(parallelMigrationsPerCluster=1)
+    with controllers_of(cluster, 1) as controllers:
+        faults = controllers.leader().faults
+        first, second = (played.start(namespace, f"vm{i}") for i in range(2))
+        played.hold("run", first)
+        ends = played.migrate(first)
+        wait_phase(played.api, ends, "Scheduling")
+        next_one = played.migrate(second)
+        assert waits_for(next_one, played) == "ClusterLimit"
+        faults.plan("500-done", about(ends, is_patch(KIND, "status"),
+                                      b'"Failed"'))
+        faults.plan("lost-slowly", about(ends, is_patch(KIND),
+                                         b"/metadata/finalizers"))
+        path = namespaced(VMIMS, *key_of(ends).split("/"))
+        played.api.delete(path)
+        wait_gone(played.api, path)
+        assert faults.pending() == 0
+        assert end_of(next_one, played) == "Succeeded"
+        played.release("run", first)
