@@ -8,11 +8,12 @@ from controllers import Controllers, ensure_namespace
 from faults_seen import is_patch
 from kubeapi import wait_for, wait_gone
 from played import Played, wait_phase
-from played_objects import VMIMS, key_of, namespaced
+from played_objects import NODES, VMIMS, key_of, namespaced
 from played_steps import FINAL, status
 
 KUBEVIRT = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
 KIND = VMIMS.rsplit("/", 1)[1]
+MANY = 1000
 
 
 @pytest.fixture(name="played", scope="module")
@@ -84,3 +85,56 @@ def test_one_whose_end_was_not_answered_gives_its_slot_back(
         assert faults.pending() == 0
         assert end_of(next_one, played) == "Succeeded"
         played.release("run", first)
+
+
+def node_of(played, machine):
+    return status(played.machine(machine))["nodeName"]
+
+
+def move(played, machine, node):
+    """Has the machine moved to that node."""
+    migration = played.migrate(machine, spec={
+        "addedNodeSelector": {"kubernetes.io/hostname": node}})
+    assert end_of(migration, played) == "Succeeded"
+    played.settle(machine)
+    assert node_of(played, machine) == node
+
+
+def stop_news_of_machines(controller):
+    """From now on its cache of machines stays as it is."""
+    path = "/virtualmachineinstances"
+    controller.faults.plan("hang", lambda seen: seen.is_watch
+                           and seen.path.endswith(path), MANY)
+    wait_for("a watch to cut", lambda: controller.faults.cut_watches(path))
+    wait_for("one that is not answered", lambda: controller.faults.hung)
+
+
+def test_who_takes_over_knows_where_machines_are(cluster, played, configure,
+                                                 namespace):
+    """Though its cache does not: the machine has moved since, and waits for
+    the pod of its next migration when the leader dies."""
+    configure(parallelOutboundMigrationsPerNode=1)
+    with controllers_of(cluster, 2) as controllers:
+        leader = controllers.leader()
+        (other,) = controllers.others()
+        moved, stays = (played.start(namespace, f"vm{i}") for i in range(2))
+        here = node_of(played, stays)
+        away = next(n["metadata"]["name"] for n in played.api.get(NODES)[
+            "items"] if n["metadata"]["name"] != here)
+        if node_of(played, moved) == here:
+            move(played, moved, away)
+        wait_for("the other one to be ready", other.is_ready)
+        stop_news_of_machines(other)
+        move(played, moved, here)
+        played.hold("run", moved)
+        first = played.migrate(moved)
+        wait_phase(played.api, first, "Scheduling")
+        leader.kill()
+        controllers.free_lease()
+        assert controllers.leader() is other
+        second = played.migrate(stays)
+        assert waits_for(second, played) == "SourceNodeLimit"
+        other.faults.heal()
+        played.release("run", moved)
+        assert end_of(first, played) == "Succeeded"
+        assert end_of(second, played) == "Succeeded"

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "controller/migration/slots.h"
 #include "controller/world.h"
+#include "kube/client.h"
 #include "kube/lister.h"
 
 #define RETRY_US (1000UL * 1000)
@@ -23,8 +24,10 @@ struct found {
 	char *uid;
 	char *ns, *vmi_name;
 	bool running; /* by its phase, or because it has a pod */
-	/* Of its hand-off; NULL: there was none. */
+	/* Of its hand-off, or the source alone; NULL: not known. */
 	char *source, *target;
+	struct adoption *of;
+	struct kube_call *call; /* asks for its machine */
 };
 
 struct adoption {
@@ -35,6 +38,8 @@ struct adoption {
 	struct lister *lister;
 	struct loop_timer *retry;
 	struct map found; /* by uid */
+	size_t asked;     /* machines that have not been answered for */
+	bool failed;      /* one of them cannot be read */
 };
 
 static void list_migrations(void *arg);
@@ -49,6 +54,7 @@ forget(void *arg)
 		struct found *found = MAP_ENTRY(node, struct found, in_found);
 
 		map_remove(&a->found, node);
+		kube_cancel(found->call);
 		free(found->uid);
 		free(found->ns);
 		free(found->vmi_name);
@@ -56,6 +62,8 @@ forget(void *arg)
 		free(found->target);
 		free(found);
 	}
+	a->asked = 0;
+	a->failed = false;
 }
 
 void
@@ -86,6 +94,7 @@ take_migration(json_t *object, void *arg)
 		found->ns = xstrdup(vmim->meta.ns);
 		found->vmi_name = xstrdup(vmim->vmi_name);
 		found->running = migration_phase_is_running(vmim->phase);
+		found->of = a;
 		map_put(&a->found, &found->in_found, found->uid);
 	}
 	vmim_free(vmim);
@@ -129,17 +138,84 @@ take_machine(json_t *object, void *arg)
 	vmi_free(vmi);
 }
 
-static void
-adopt(struct adoption *a, const struct found *found)
+static const char *
+text_of(const char *text)
 {
-	const struct vmi *vmi =
-		world_get(a->world, WORLD_VMIS, found->ns, found->vmi_name);
+	return text == NULL ? "" : text;
+}
 
-	if (found->target != NULL)
-		slots_adopt(a->slots, found->uid, found->source, found->target);
+static void
+adopt_all(struct adoption *a)
+{
+	void (*done)(void *arg) = a->done;
+	void *done_arg = a->arg;
+
+	for (struct map_node *node = map_next(&a->found, NULL); node != NULL;
+	     node = map_next(&a->found, node)) {
+		const struct found *found =
+			MAP_ENTRY(node, struct found, in_found);
+
+		if (found->running)
+			slots_adopt(a->slots, found->uid,
+				    text_of(found->source),
+				    text_of(found->target));
+	}
+	log_info(NULL, "%zu migrations go on", slots_used(a->slots));
+	adoption_free(a);
+	done(done_arg);
+}
+
+/* It may have been handed off since. */
+static void
+take_source(struct found *found, json_t *object)
+{
+	struct err err;
+	struct vmi *vmi;
+
+	take_machine(object, found->of);
+	if (found->source != NULL)
+		return;
+	vmi = vmi_decode(object, &err);
+	found->source = xstrdup(vmi == NULL ? "" : vmi->node);
+	vmi_free(vmi);
+}
+
+static void
+on_machine(const struct kube_result *result, void *arg)
+{
+	struct found *found = arg;
+	struct adoption *a = found->of;
+
+	found->call = NULL;
+	a->asked--;
+	if (result->answer != NULL && result->status->code == 0) {
+		take_source(found, result->answer);
+	} else if (!kube_is_not_found(result)) {
+		log_warning(NULL, "cannot read machine '%s', trying again: %s",
+			    found->vmi_name, result->status->message);
+		a->failed = true;
+	}
+	if (a->asked != 0)
+		return;
+	if (a->failed)
+		loop_timer_start(a->retry, RETRY_US);
 	else
-		slots_adopt(a->slots, found->uid, vmi == NULL ? "" : vmi->node,
-			    "");
+		adopt_all(a);
+}
+
+static void
+ask_for_machine(struct adoption *a, struct found *found)
+{
+	const struct kube_request request = {
+		.verb = KUBE_GET,
+		.resource = &api_vmis,
+		.ns = found->ns,
+		.name = found->vmi_name,
+	};
+
+	a->asked++;
+	found->call =
+		kube_send(world_client(a->world), &request, on_machine, found);
 }
 
 static void
@@ -152,8 +228,6 @@ static void
 on_machines(const struct status *status, const char *version, void *arg)
 {
 	struct adoption *a = arg;
-	void (*done)(void *arg) = a->done;
-	void *done_arg = a->arg;
 
 	a->lister = NULL;
 	if (version == NULL) {
@@ -164,19 +238,18 @@ on_machines(const struct status *status, const char *version, void *arg)
 	}
 	for (struct map_node *node = map_next(&a->found, NULL); node != NULL;
 	     node = map_next(&a->found, node)) {
-		const struct found *found =
-			MAP_ENTRY(node, struct found, in_found);
+		struct found *found = MAP_ENTRY(node, struct found, in_found);
 
-		if (found->running)
-			adopt(a, found);
+		if (found->running && found->source == NULL)
+			ask_for_machine(a, found);
 	}
-	log_info(NULL, "%zu migrations go on", slots_used(a->slots));
-	adoption_free(a);
-	done(done_arg);
+	if (a->asked == 0)
+		adopt_all(a);
 }
 
-/* Who is on its way has this label; to ask for all machines would be a lot. A
- * cache may be behind, and a node would get more than it may. */
+/* Who is on its way has this label; to ask for all machines would be a lot. The
+ * others that count have a pod and wait for it: they are few, and are asked for
+ * one by one. A cache may be behind, and a node would get more than it may. */
 static void
 on_pods(const struct status *status, const char *version, void *arg)
 {

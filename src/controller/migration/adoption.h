@@ -5,9 +5,10 @@
 /*
  * adoption - finds the migrations that have a slot already.
  *
- * Who takes over the lead lists migrations and target pods on the server
- * itself: the caches may not show yet what the one before him did last, and a
- * slot that is given twice cannot be taken back.
+ * Who takes over the lead asks the server itself for migrations, target pods
+ * and machines: the caches may not show yet what the one before him did last,
+ * or where a machine is now, and a slot that is given twice cannot be taken
+ * back.
  *
  * Threading: only from the loop's thread.
  */
