@@ -5,7 +5,7 @@ import pytest
 
 import played_objects as objects
 from controllers import Controllers, ensure_namespace
-from faults_seen import is_patch
+from faults_seen import is_create, is_patch
 from kubeapi import wait_for, wait_gone
 from played import Played, wait_phase
 from played_objects import NODES, VMIMS, key_of, namespaced
@@ -138,3 +138,38 @@ def test_who_takes_over_knows_where_machines_are(cluster, played, configure,
         played.release("run", moved)
         assert end_of(first, played) == "Succeeded"
         assert end_of(second, played) == "Succeeded"
+
+
+def goes_on(api, migration):
+    """It is behind what it waited for; for any thread."""
+    path = namespaced(VMIMS, *key_of(migration).split("/"))
+    return status(api.get(path)).get("phase", "") not in ("", "Pending")
+
+
+def test_a_quota_that_goes_while_a_pod_is_refused_holds_nobody_up(
+        cluster, played, configure, namespace):
+    """The answer comes after the news that the quota is gone, which the one
+    that waited already has gone on by."""
+    configure()
+    quota = f"/api/v1/namespaces/{namespace}/resourcequotas"
+    with controllers_of(cluster, 1) as controllers:
+        faults = controllers.leader().faults
+        first, second = (played.start(namespace, f"vm{i}") for i in range(2))
+        played.api.create(quota, {
+            "apiVersion": "v1", "kind": "ResourceQuota",
+            "metadata": {"name": "q"}, "spec": {"hard": {"pods": "2"}}})
+        waits = played.migrate(first)
+        assert waits_for(waits, played) == "ResourceQuota"
+
+        def lift(seen):
+            if not is_create("pods")(seen) or b'"vm1"' not in seen.body:
+                return
+            faults.after_write = None
+            api = controllers.cluster.api()  # it is another thread
+            api.delete(f"{quota}/q")
+            wait_for("the first one to go on", lambda: goes_on(api, waits))
+        faults.after_write = lift
+        refused = played.migrate(second)
+        assert end_of(refused, played) == "Succeeded"
+        assert faults.after_write is None
+        assert end_of(waits, played) == "Succeeded"

@@ -148,6 +148,10 @@ pod_failed(struct run *run, const struct action *action,
 		return VERDICT_PAUSE;
 	if (result->code != 403 || strstr(text, QUOTA_TEXT) == NULL)
 		return refuse_pod(run, text);
+	/* It may be about a quota that has been raised since, and nobody says
+	 * so again. */
+	if (run->quota_changes != run->all->quota_changes)
+		return VERDICT_PAUSE;
 	note_set_quota(run->note, text,
 		       world_now_us(run->all->world) + QUOTA_RETRY_US);
 	return VERDICT_TURN;

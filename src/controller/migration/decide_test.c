@@ -206,8 +206,10 @@ test_before_the_pod_it_says_what_it_waits_for(void **state)
 	(void)state;
 	testfacts_in(&t, MIGRATION_PENDING);
 	t.f.quota_text = "exceeded quota: q";
+	t.f.quota_until_us = TESTFACTS_NOW_US + SECOND;
 	expect_waiting(WAITING_QUOTA);
 	expect_cond(COND_QUOTA, WAITING_QUOTA);
+	assert_int_equal(d.again_us, TESTFACTS_NOW_US + SECOND);
 	t.f.slot = SLOT_SOURCE_FULL;
 	expect_waiting(WAITING_SOURCE_SLOT);
 	assert_int_equal(d.wants, SLOT_SOURCE_FULL);

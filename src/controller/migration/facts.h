@@ -56,6 +56,7 @@ struct facts {
 	/* What the server said when it refused the pod because of a quota, and
 	 * neither a quota has changed nor the time to try again come; NULL. */
 	const char *quota_text;
+	int64_t quota_until_us; /* that time */
 	/* The same for what else refused it, or kept it from being rendered,
 	 * and when it is tried again. */
 	const char *refused_text;

@@ -41,6 +41,7 @@ struct migrations {
 	struct parking *outbound; /* wait for a slot of cluster and source */
 	struct parking *inbound;  /* wait for one of their target */
 	struct notes notes;
+	uint64_t quota_changes; /* of all quotas, so far */
 	TAILQ_HEAD(, run) runs;
 	TAILQ_HEAD(, orphan) orphans;
 	struct tally tally;

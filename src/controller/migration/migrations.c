@@ -350,6 +350,7 @@ quota_changed(const struct cache_object *object, void *arg)
 	struct migrations *m = arg;
 	size_t len = strlen(object->ns);
 
+	m->quota_changes++;
 	for (struct map_node *node = map_next(&m->notes.by_key, NULL);
 	     node != NULL; node = map_next(&m->notes.by_key, node)) {
 		struct note *note = MAP_ENTRY(node, struct note, in_notes);

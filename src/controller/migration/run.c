@@ -174,6 +174,7 @@ see_note(struct run *run, struct facts *f)
 	f->begun = note->begun;
 	f->other_begun = has_begun_other(run, f->vmim);
 	f->quota_text = note->quota_text;
+	f->quota_until_us = note->quota_until_us;
 	f->refused_text = note->refused_text;
 	f->refused_until_us = note->refused_until_us;
 }
@@ -686,6 +687,7 @@ take_turn(struct run *run)
 	bool again = false;
 
 	drop_orders(run);
+	run->quota_changes = run->all->quota_changes;
 	if (!see(run, &sight, &facts)) {
 		sight_done(&sight);
 		run->gone = true;

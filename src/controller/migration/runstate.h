@@ -54,6 +54,7 @@ struct run {
 	struct kube_call *call;
 	char *said; /* when nobody knew whether the pod was made; NULL */
 	unsigned turns;
+	uint64_t quota_changes; /* those of all when the turn began */
 	uint64_t began_ns;
 	bool urgent;  /* goes on, rather than waits */
 	bool gone;    /* the migration does not exist any more */

@@ -219,6 +219,7 @@ say_quota(const struct facts *f, struct decision *d, const char *reason)
 		       "when the quota is raised or something else ends.",
 		       f->quota_text);
 	(void)decision_set_cond(d, f, COND_QUOTA, reason, "%s", f->quota_text);
+	decision_again(d, f->quota_until_us);
 	(void)waits_set(f, d, reason, message);
 }
 
