@@ -21,9 +21,11 @@ Kinds of faults:
     lost                      done by the server, then the connection breaks
     lost-slowly               done by the server, never answered
     reset                     the connection is reset, the server is not asked
-Those that hang end with release_hung() or close(), or when the client goes.
+Those that hang end with release_hung() or close(), or when the client goes,
+having waited long enough: a time-out.
 """
 
+import collections
 import contextlib
 import http.client
 import json
@@ -34,6 +36,7 @@ import ssl
 import struct
 import tempfile
 import threading
+import time
 import urllib.parse
 
 import yaml
@@ -218,6 +221,7 @@ class Faults:
         self.chance = None
         self.before_write = self.after_write = None
         self.hung = 0
+        self.waits = []  # seconds, of clients that went while they hung
         self.generation = 0
         self.closed = False
         self.connections = set()
@@ -242,12 +246,21 @@ class Faults:
         with self.lock:
             self.chance = (random.Random(seed), rate, kinds, match)
 
-    def heal(self):
-        """No more faults; what hangs breaks."""
+    def heal(self, release=True):
+        """No more faults; what hangs breaks, if it is released."""
         with self.lock:
             self.plans.clear()
             self.chance = None
-        self.release_hung()
+        if release:
+            self.release_hung()
+
+    def forget_seen(self):
+        """Forgets the requests so far; how many had which fault, and for how
+        long those waited that hung until the client went."""
+        with self.lock:
+            counts = collections.Counter(s.fault for s in self.seen if s.fault)
+            waits, self.waits, self.seen = self.waits, [], []
+        return counts, waits
 
     def pending(self):
         """How many planned faults have not happened."""
@@ -311,6 +324,7 @@ class Faults:
 
     def hang(self, connection):
         """Returns never; raises when the fault is over."""
+        begun = time.monotonic()
         with self.calm:
             until = self.generation
             self.hung += 1
@@ -319,6 +333,8 @@ class Faults:
                     not is_gone(connection.sock):
                 self.calm.wait(0.2)
             self.hung -= 1
+            if until == self.generation:
+                self.waits.append(time.monotonic() - begun)
         raise Broken
 
     def connect(self):

@@ -6,7 +6,8 @@ import dataclasses
 
 @dataclasses.dataclass
 class Seen:
-    """A request; number counts all, code is the server's answer or 0."""
+    """A request; number counts those that are remembered, code is the server's
+    answer or 0."""
     number: int
     method: str
     path: str
@@ -43,6 +44,11 @@ def is_work(seen):
 
 def is_write(seen):
     return is_work(seen) and seen.is_write
+
+
+def is_watch(part=""):
+    """Watches whose path has this in it."""
+    return lambda seen: seen.is_watch and part in seen.path
 
 
 def is_create(kind):

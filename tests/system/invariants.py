@@ -10,7 +10,7 @@ import collections
 import dataclasses
 import threading
 
-from kubeapi import with_query
+from kubeapi import wait_for, with_query
 from played_feed import Feed
 from played_objects import PODS, VMIMS, VMIS, key_of
 from played_steps import FINAL, migration_uid, state, status
@@ -103,15 +103,30 @@ class Snapshot:
             if state(m).get("migrationUid") in going
             and state(m).get("targetNode"))
 
+    def sources(self):
+        """The nodes that machines leave."""
+        return collections.Counter(
+            filter(None, map(self.source_of, self.active())))
+
+    def reached(self, limits):
+        """The limits that leave room for no more, by name."""
+        found = []
+        if len(self.active()) == limits.cluster:
+            found.append("cluster")
+        if limits.outbound in self.sources().values():
+            found.append("outbound")
+        if limits.inbound and limits.inbound in self.targets().values():
+            found.append("inbound")
+        return found
+
     def wrong(self, limits):
         """What must not be, at any moment."""
         active = self.active()
         found = []
         if len(active) > limits.cluster:
             found.append(f"{len(active)} migrations, {limits.cluster} may be")
-        for node, count in collections.Counter(
-                map(self.source_of, active)).items():
-            if node and count > limits.outbound:
+        for node, count in self.sources().items():
+            if count > limits.outbound:
                 found.append(f"{count} leave {node}, {limits.outbound} may")
         for node, count in self.targets().items():
             if limits.inbound and count > limits.inbound:
@@ -199,6 +214,14 @@ class Chronicle:
         if len(set(stamped)) != len(stamped) or \
                 sorted(stamped, key=ORDER.index) != stamped:
             self.wrong.append(f"{name} has the timestamps of {stamped}")
+
+    def catch_up(self, snapshot):
+        """What was found, once all that is in the snapshot has been seen."""
+        until = max((int(m["metadata"]["resourceVersion"])
+                     for m in snapshot.migrations), default=0)
+        wait_for("the changes of migrations to be seen",
+                 lambda: int(self.feed.at) >= until)
+        return self.take_wrong()
 
     def summary(self):
         """How many migrations came how far, by their last phase."""

@@ -60,13 +60,14 @@ class Feed:
                 self.take(seen["type"], seen["object"])
 
     def take(self, kind, obj):
-        self.at = obj["metadata"]["resourceVersion"]
         if kind == "DELETED":
             self.known.discard(key_of(obj))
             self.tell(key_of(obj), None)
         else:
             self.known.add(key_of(obj))
             self.tell(key_of(obj), obj)
+        # Afterwards: whoever asks how far it has come means what was told.
+        self.at = obj["metadata"]["resourceVersion"]
 
     def close(self):
         self.closed = True

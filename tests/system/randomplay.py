@@ -3,15 +3,19 @@
 
 Machines, played nodes and two controllers, each behind a proxy of its own. A
 step is one thing that somebody does or that goes wrong; ACTIONS has them with
-their weights. A sequence of steps has a seed and limits of its own; at its end
-everything is healed and has to come to rest.
+their weights. A sequence of steps has a seed of its own; at its end everything
+is healed and has to come to rest. ROUND sequences, one after the other, have
+limits in common, and controllers that nobody starts anew in between: it is the
+starting that takes time.
 """
 
+import collections
 import random
 
 import played_objects as objects
 from controllers import Controllers
 from faults import QUICK, SLOW_KINDS
+from faults_seen import is_watch
 from invariants import Chronicle, Limits, Snapshot, is_final
 from kubeapi import has_vanished, wait_for
 from played import Played
@@ -20,9 +24,15 @@ from played_steps import MACHINE_STEPS, state, status
 
 NODES = ("node-a", "node-b", "node-c", "node-d")
 MACHINES = 8
+ROUND = 8  # sequences
 OPEN_MAX = 12  # migrations that have not ended, at a time
 QUIET_DEADLINE = 300
-REQUEST_SECONDS = "2"  # that the controllers wait for an answer
+REQUEST_SECONDS = 2  # that the controllers wait for an answer
+# By the proxy's clock a request begins a little later.
+TIMED_OUT_SECONDS = 0.9 * REQUEST_SECONDS
+TIME_OUT = "time-out"  # among the faults
+WATCH_ANSWERS = ("410", "429", "500", "503", "503-later", "hang")
+FAULTS = {*QUICK, *SLOW_KINDS, *WATCH_ANSWERS, TIME_OUT}
 BREATH = 0.02  # seconds for others, now and then
 POLICY = "/apis/migrations.kubevirt.io/v1alpha1/migrationpolicies"
 KUBEVIRT = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts"
@@ -41,7 +51,10 @@ class Play:
     """The cluster, and what has been done to it."""
 
     def __init__(self, cluster, namespace):
-        self.dice = None
+        self.dice = self.round = None
+        self.steps = collections.Counter()  # that did something, by name
+        self.faults = collections.Counter()  # by kind
+        self.reached = collections.Counter()  # limits, by name
         self.cluster, self.namespace = cluster, namespace
         self.api = cluster.api()
         self.story = []
@@ -54,7 +67,7 @@ class Play:
         self.chronicle = Chronicle(cluster.api(), namespace)
         # Not so patient that what hangs takes all the time.
         self.controllers = Controllers(
-            cluster, 2, "--request-timeout-seconds", REQUEST_SECONDS,
+            cluster, 2, "--request-timeout-seconds", str(REQUEST_SECONDS),
             faults=True)
         for machine in self.machines:
             self.played.settle(machine)
@@ -67,14 +80,16 @@ class Play:
         action = self.dice.choices(actions, weights)[0]
         told = action(self)
         if told:
+            self.steps[action.__name__] += 1
             self.story.append(f"{action.__name__}: {told}")
         return self.check()
 
     def check(self):
         crashed = [f"{c.name} ended with {c.popen.returncode}"
                    for c in self.controllers.all if c.has_crashed()]
-        return crashed + Snapshot(self.api, self.namespace).wrong(self.limits) + \
-            self.chronicle.take_wrong()
+        seen = Snapshot(self.api, self.namespace)
+        self.reached.update(seen.reached(self.limits))
+        return crashed + seen.wrong(self.limits) + self.chronicle.take_wrong()
 
     def migrate(self):
         if len(self.open()) >= OPEN_MAX:
@@ -99,22 +114,31 @@ class Play:
 
     def target_dies(self):
         """A pod that a machine is not in comes to its end, or is gone."""
-        machine = self.dice.choice(self.machines)
-        here = status(self.played.machine(machine) or {}).get("nodeName")
-        pods = [key for key, pod in self.played.pods(machine).items()
-                if pod["spec"].get("nodeName") not in (None, here)
-                and status(pod).get("phase") == "Running"]
-        if not pods or here is None:
+        found = self.targets()
+        if not found:
             return None
+        pod, machine = self.dice.choice(found)
         way = self.dice.choice(("Failed", "Succeeded", "gone"))
         if way == "gone":
-            self.played.take_pod(pods[0])
+            self.played.take_pod(pod)
         else:
-            self.played.end_pod(pods[0], way)
+            self.played.end_pod(pod, way)
         # Looked at afterwards: what had begun to be sent may have arrived.
         if state(self.played.machine(machine) or {}).get("startTimestamp"):
             self.killed.add(machine)
-        return f"{pods[0]} {way}"
+        return f"{pod} {way}"
+
+    def targets(self):
+        """The pods that run where their machine is not, with the machine."""
+        found = []
+        for machine in self.machines:
+            here = status(self.played.machine(machine) or {}).get("nodeName")
+            found += [(key, machine) for key, pod in
+                      self.played.pods(machine).items()
+                      if here and pod["spec"].get("nodeName") not in (
+                          None, here)
+                      and status(pod).get("phase") == "Running"]
+        return found
 
     def machine_dies(self):
         """The pod that a machine is in comes to its end."""
@@ -229,22 +253,30 @@ class Play:
         return ", ".join(c.name for c in dead)
 
     def watches_break(self):
+        """And cannot be taken up again at once, now and then."""
         part = self.dice.choice(("", "pods", "virtualmachineinstances",
                                  "virtualmachineinstancemigrations"))
-        return f"{part or 'all'}: " + str(sum(
-            c.faults.cut_watches(part) for c in self.controllers.all))
+        answer = self.dice.choice((None, *WATCH_ANSWERS))
+        count = 0
+        for each in self.controllers.all:
+            if answer and each.runs():
+                each.faults.plan(answer, is_watch(part))
+            count += each.faults.cut_watches(part)
+        return count and f"{count} of {part or 'all'}, then {answer}"
 
     def server_misbehaves(self):
         seed, rate = self.dice.random(), self.dice.choice((0.05, 0.1, 0.3))
-        kinds = self.dice.choice((QUICK, QUICK + SLOW_KINDS))
+        kinds = self.dice.choice((QUICK, QUICK + SLOW_KINDS, SLOW_KINDS))
         for each in self.controllers.all:
             each.faults.plague(seed, rate, kinds)
-        return f"{rate} of all requests, up to {kinds[-1]}"
+        return f"{rate} of all requests, {kinds[0]} to {kinds[-1]}"
 
     def server_recovers(self):
+        """What it has not answered breaks, or is waited for in vain."""
+        breaks = self.dice.random() < 0.5
         for each in self.controllers.all:
-            each.faults.heal()
-        return "all"
+            each.faults.heal(breaks)
+        return f"all, what hangs breaks: {breaks}"
 
     def connections_break(self):
         for each in self.controllers.all:
@@ -254,14 +286,21 @@ class Play:
     def others_work(self):
         with self.played.changed:
             self.played.changed.wait(BREATH)
+        return "a moment"
 
     # --- sequences ---------------------------------------------------------
 
     def begin(self, seed):
-        """New limits, which the controllers know of as they begin anew."""
         self.dice = random.Random(seed)
-        self.limits = Limits(self.dice.randint(1, 5), self.dice.randint(1, 3),
-                             self.dice.randint(0, 2))
+        if self.round != seed // ROUND:
+            self.round = seed // ROUND
+            self.begin_round(random.Random(f"round {self.round}"))
+        self.story = [f"seed {seed}: {self.limits}"]
+
+    def begin_round(self, dice):
+        """New limits, which the controllers know of as they begin anew."""
+        self.limits = Limits(dice.randint(1, 5), dice.randint(1, 3),
+                             dice.randint(0, 2))
         for each in self.controllers.all:
             if each.runs():
                 each.kill()
@@ -270,7 +309,6 @@ class Play:
              "parallelOutboundMigrationsPerNode": self.limits.outbound},
             {"ferry.io/parallelInboundMigrationsPerNode":
              str(self.limits.inbound)}))
-        self.story = [f"seed {seed}: {self.limits}"]
         if self.controllers.holder():
             self.controllers.free_lease()
         for each in self.controllers.all:
@@ -296,6 +334,9 @@ class Play:
             wait_for("rest", rests, QUIET_DEADLINE)
         except TimeoutError:
             wrong += self.unsettled()
+        wrong += self.chronicle.catch_up(
+            Snapshot(self.api, self.namespace))
+        self.count_faults()
         lost = [m for m in self.machines if not self.runs(m)]
         for machine in lost:
             self.replace(machine)
@@ -303,6 +344,13 @@ class Play:
                   if m not in self.killed]
         self.killed.clear()
         return wrong
+
+    def count_faults(self):
+        for each in self.controllers.all:
+            kinds, waits = each.faults.forget_seen()
+            self.faults.update(kinds)
+            self.faults[TIME_OUT] += len(
+                [w for w in waits if w >= TIMED_OUT_SECONDS])
 
     def runs(self, machine):
         return status(self.played.machine(machine) or {}).get("phase") == \
@@ -368,7 +416,7 @@ ACTIONS = (
     (1, Play.controller_dies),
     (2, Play.controller_starts),
     (2, Play.watches_break),
-    (1, Play.server_misbehaves),
+    (3, Play.server_misbehaves),
     (3, Play.server_recovers),
     (1, Play.connections_break),
 )
