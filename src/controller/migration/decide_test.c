@@ -249,6 +249,21 @@ test_ranks_put_active_first_and_people_before_the_system(void **state)
 	assert_string_equal(rank_group(&t.f), "");
 }
 
+static void
+test_what_came_before_need_not_be_told_when_what_follows_is(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_PREPARING_TARGET);
+	t.state.start_us = 1;
+	run();
+	assert_int_equal(d.phase, MIGRATION_RUNNING);
+	t.state.start_us = 0;
+	t.state.completed = true;
+	run();
+	assert_int_equal(d.phase, MIGRATION_SUCCEEDED);
+	assert_int_equal(d.passed_count, 3);
+}
+
 int
 main(void)
 {
@@ -274,6 +289,8 @@ main(void)
 		cmocka_unit_test(test_of_two_new_ones_the_older_begins),
 		cmocka_unit_test(
 			test_ranks_put_active_first_and_people_before_the_system),
+		cmocka_unit_test(
+			test_what_came_before_need_not_be_told_when_what_follows_is),
 	};
 
 	return cmocka_run_group_tests_name("decide", tests, NULL, NULL);

@@ -41,21 +41,23 @@ pod_ready(const struct facts *f)
 	return (f->target_pod != NULL && f->target_pod->ready) || handed_off(f);
 }
 
+/* What has switched had started, whoever did not say so. */
+static bool
+source_started(const struct facts *f)
+{
+	const struct migration_state *state = facts_state(f);
+
+	return state != NULL && (state->start_us != 0 || facts_is_switched(f));
+}
+
+/* And what has started had somebody to send to. */
 static bool
 target_listens(const struct facts *f)
 {
 	const struct migration_state *state = facts_state(f);
 
 	return state != NULL && state->target_node[0] != '\0' &&
-	       state->target_address[0] != '\0';
-}
-
-static bool
-source_started(const struct facts *f)
-{
-	const struct migration_state *state = facts_state(f);
-
-	return state != NULL && state->start_us != 0;
+	       (state->target_address[0] != '\0' || source_started(f));
 }
 
 /* The condition that says what has not come about; NULL. */
@@ -413,6 +415,8 @@ static bool (*const acts[MIGRATION_PHASE_COUNT])(const struct facts *f,
 bool
 steps_act(const struct facts *facts, struct decision *d)
 {
+	bool (*act)(const struct facts *f, struct decision *d);
+
 	/* A pod that a late cache does not show is not gone. */
 	if (has_lost_source(facts) && !facts->confirmed)
 		return false;
@@ -423,9 +427,11 @@ steps_act(const struct facts *facts, struct decision *d)
 	/* In any phase: the first one that is written may be a late one. */
 	if (facts_is_handed_off(facts) && abort_transfer(facts, d))
 		return true;
-	if (acts[d->phase] == NULL)
+	/* One that was canceled stays in its phase while it goes on. */
+	act = acts[facts_is_switched(facts) ? MIGRATION_RUNNING : d->phase];
+	if (act == NULL)
 		return true;
-	if (!acts[d->phase](facts, d))
+	if (!act(facts, d))
 		return false;
 	if (d->phase != MIGRATION_PENDING) {
 		decision_drop_cond(d, facts, COND_UTILITY_VOLUMES);

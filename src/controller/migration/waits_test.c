@@ -230,6 +230,27 @@ test_what_a_node_waits_for_is_said_in_its_words(void **state)
 	assert_non_null(strstr(find_cond(COND_WAITING)->message, waits));
 }
 
+/* Its phase stays, since it was canceled; what is waited for does not. */
+static void
+test_a_canceled_one_that_has_switched_says_so_in_any_phase(void **state)
+{
+	(void)state;
+	for (enum migration_phase p = MIGRATION_UNSET; p <= MIGRATION_RUNNING;
+	     p++) {
+		if (p == MIGRATION_WAITING_FOR_SYNC ||
+		    p == MIGRATION_SYNCHRONIZING)
+			continue;
+		testfacts_in(&t, MIGRATION_RUNNING);
+		t.vmim.phase = p;
+		t.vmim.meta.deleted_us = 1;
+		t.state.mode = MODE_POST_COPY;
+		expect_waiting(WAITING_TRANSFER);
+		t.state.domain_ready_us = 1;
+		run();
+		assert_non_null(decision_action(&d, ACTION_MARK_READY));
+	}
+}
+
 int
 main(void)
 {
@@ -247,6 +268,8 @@ main(void)
 		cmocka_unit_test(test_quota_is_forgotten_when_the_pod_is_there),
 		cmocka_unit_test(
 			test_what_a_node_waits_for_is_said_in_its_words),
+		cmocka_unit_test(
+			test_a_canceled_one_that_has_switched_says_so_in_any_phase),
 	};
 
 	return cmocka_run_group_tests_name("waits", tests, NULL, NULL);
