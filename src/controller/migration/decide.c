@@ -54,6 +54,20 @@ fail_state(struct decision *d, const struct facts *f, const char *told)
 	action->event.warning = true;
 }
 
+/* Where a machine that lives may be is for the nodes to say; as long as it has
+ * not switched they can still stop. */
+static void
+tell_nodes(struct decision *d, const struct facts *f, const char *told)
+{
+	bool lives = f->vmi != NULL && !vmi_is_final(f->vmi) &&
+		     f->target_pod != NULL && !pod_is_down(f->target_pod);
+
+	if (!lives || !facts_needs_target(f))
+		fail_state(d, f, told);
+	else if (!facts_is_switched(f) && !facts_state(f)->abort_requested)
+		(void)decision_act(d, ACTION_ABORT);
+}
+
 /* The pod that the machine is not in now; NULL: none. */
 static const struct pod *
 leftover_pod(const struct decision *d, const struct facts *f)
@@ -112,7 +126,7 @@ settle(struct decision *d, const struct facts *f, const struct rung *rung)
 
 	if (d->phase == MIGRATION_FAILED && state != NULL && !state->failed &&
 	    !state->completed) {
-		fail_state(d, f, failure_told(rung, f));
+		tell_nodes(d, f, failure_told(rung, f));
 		settled = false;
 	}
 	if (state == NULL && f->handoff_sent && f->vmi != NULL) {

@@ -280,6 +280,51 @@ test_pods_without_migration_are_left_unless_the_machine_needs_them(void **state)
 	assert_false(gc_pod_is_left(&t.source, &t.vmi));
 }
 
+/* Nobody could read the machine when it failed, and now somebody can. */
+static void
+test_a_failure_does_not_reach_a_machine_that_may_have_moved(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_RUNNING);
+	t.vmim.phase = MIGRATION_FAILED;
+	run();
+	assert_int_equal(d.action_count, 1);
+	assert_int_equal(d.actions[0].kind, ACTION_ABORT);
+	t.state.abort_requested = true;
+	run();
+	assert_int_equal(d.action_count, 0);
+	assert_false(d.remove_finalizer);
+	t.state.abort_requested = false;
+	t.state.mode = MODE_POST_COPY;
+	run();
+	assert_int_equal(d.action_count, 0);
+	t.state.mode = MODE_PRE_COPY;
+	/* It has ended, wherever that was. */
+	t.vmi.phase = VMI_FAILED;
+	t.vmi.node = t.target.node;
+	run();
+	assert_non_null(decision_action(&d, ACTION_FAIL_STATE));
+	/* It has come to nothing. */
+	t.vmi.phase = VMI_RUNNING;
+	t.vmi.node = t.source.node;
+	t.state.failed = t.state.completed = true;
+	run();
+	assert_ptr_equal(decision_action(&d, ACTION_DELETE_POD)->pod,
+			 &t.target);
+	/* It has arrived. */
+	t.state.failed = false;
+	t.vmi.node = t.target.node;
+	run();
+	assert_ptr_equal(decision_action(&d, ACTION_DELETE_POD)->pod,
+			 &t.source);
+	/* What has not started is to give up. */
+	t.vmi.node = t.source.node;
+	t.state.completed = false;
+	t.state.start_us = 0;
+	run();
+	assert_non_null(decision_action(&d, ACTION_FAIL_STATE));
+}
+
 int
 main(void)
 {
@@ -307,6 +352,8 @@ main(void)
 			test_without_its_machine_it_goes_after_it_has_ended),
 		cmocka_unit_test(
 			test_pods_without_migration_are_left_unless_the_machine_needs_them),
+		cmocka_unit_test(
+			test_a_failure_does_not_reach_a_machine_that_may_have_moved),
 	};
 
 	return cmocka_run_group_tests_name("ending", tests, NULL, NULL);

@@ -82,10 +82,12 @@ node_failed(const struct facts *f)
 	return state != NULL && state->failed;
 }
 
+/* One that was handed off was first, whatever has been written of it. */
 static bool
 rival(const struct facts *f)
 {
-	return f->vmim->phase == MIGRATION_UNSET && facts_has_rival(f);
+	return f->vmim->phase == MIGRATION_UNSET && !facts_is_handed_off(f) &&
+	       facts_has_rival(f);
 }
 
 /* Admission looks at this too; a machine can become so while it waits. */
@@ -115,10 +117,13 @@ same_node(const struct facts *f)
 	return facts_is_on_source(f);
 }
 
+/* They hinder the pod. Of one that has its pod, or had it, the phase may only
+ * not be written yet. */
 static bool
 utility_late(const struct facts *f)
 {
 	return f->vmim->phase <= MIGRATION_PENDING && f->vmi->utility_volumes &&
+	       f->target_pod == NULL && !facts_is_handed_off(f) &&
 	       f->now_us >= facts_utility_due_us(f);
 }
 
@@ -159,7 +164,7 @@ preparing_late(const struct facts *f)
 	return f->vmim->phase == MIGRATION_PREPARING_TARGET &&
 	       f->now_us >= facts_phase_due_us(f) &&
 	       facts_state(f)->target_address[0] == '\0' &&
-	       !facts_is_switched(f);
+	       !facts_may_be_switched(f);
 }
 
 static bool
@@ -222,7 +227,7 @@ static const struct rung ladder[] = {
 	  "", true },
 	{ "utility-late", utility_late, FAILURE_UTILITY_TIMEOUT,
 	  "Migration failed because utility volumes were not detached in time",
-	  "", false },
+	  "", true },
 	{ "unschedulable-late", unschedulable_late,
 	  FAILURE_UNSCHEDULABLE_TIMEOUT, REMOVED_TEXT, LADDER_TARGET_DOWN,
 	  true },

@@ -184,7 +184,7 @@ static const struct {
 	{ "utility-late", set_utility_late, "UtilityVolumesTimeout",
 	  "Migration failed because utility volumes were not detached in "
 	  "time",
-	  MIGRATION_PENDING, false },
+	  MIGRATION_PENDING, true },
 	{ "unschedulable-late", set_unschedulable_late, "UnschedulableTimeout",
 	  "Migration target pod was removed during active migration.",
 	  MIGRATION_SCHEDULING, true },
@@ -474,6 +474,53 @@ test_networks_are_told_of_one_that_arrived_between_two_looks(void **state)
 			 &t.target);
 }
 
+/* Whoever leads next may find it as new as the one that came second. */
+static void
+test_one_that_was_handed_off_is_not_second_to_another(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_RUNNING);
+	t.vmim.phase = MIGRATION_UNSET;
+	(void)testfacts_other(&t, -5, MIGRATION_UNSET, 0);
+	t.f.other_begun = true;
+	run();
+	assert_int_equal(d.phase, MIGRATION_RUNNING);
+	assert_null(decision_action(&d, ACTION_FAIL_STATE));
+}
+
+/* It waited long for a slot, and its phase is not written yet. */
+static void
+test_utility_volumes_are_late_only_for_what_has_no_pod(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_RUNNING);
+	t.vmim.phase = MIGRATION_PENDING;
+	set_utility_late();
+	run();
+	assert_int_equal(d.phase, MIGRATION_RUNNING);
+	testfacts_in(&t, MIGRATION_SCHEDULING);
+	t.vmim.phase = MIGRATION_PENDING;
+	set_utility_late();
+	run();
+	assert_int_equal(d.phase, MIGRATION_SCHEDULING);
+}
+
+/* The guest may be there: that is for the nodes to say. */
+static void
+test_what_has_started_is_not_too_late_to_prepare(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_PREPARING_TARGET);
+	t.state.start_us = 1;
+	set_phase_late();
+	run();
+	assert_int_equal(d.phase, MIGRATION_RUNNING);
+	cancel();
+	run();
+	assert_int_equal(d.phase, MIGRATION_PREPARING_TARGET);
+	assert_int_equal(d.actions[0].kind, ACTION_ABORT);
+}
+
 int
 main(void)
 {
@@ -499,6 +546,12 @@ main(void)
 			test_disks_that_hinder_are_told_with_what_would_help),
 		cmocka_unit_test(
 			test_networks_are_told_of_one_that_arrived_between_two_looks),
+		cmocka_unit_test(
+			test_one_that_was_handed_off_is_not_second_to_another),
+		cmocka_unit_test(
+			test_utility_volumes_are_late_only_for_what_has_no_pod),
+		cmocka_unit_test(
+			test_what_has_started_is_not_too_late_to_prepare),
 	};
 
 	return cmocka_run_group_tests_name("ladder", tests, NULL, NULL);
