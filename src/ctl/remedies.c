@@ -107,7 +107,7 @@ static const struct remedy remedies[] = {
 		       "kubectl get nodes" },
 		     CANCEL }),
 	FOR(WAITING, "SourcePod", "machine-not-running",
-	    "The pod that the machine runs in is not there.",
+	    "The pod that the machine runs in is not there, or has ended.",
 	    .check = { { "its pods",
 			 "kubectl get pods -n {ns} -o wide "
 			 "-l vm.kubevirt.io/name={vm}" } },

@@ -117,18 +117,25 @@ say_machine(const struct facts *f, struct decision *d, const char *reason)
 				  "its phase is Running.");
 }
 
+/* One that has ended is no place to move from, whatever the machine still says:
+ * it may even be in the target already. */
 static bool
 no_source_pod(const struct facts *f)
 {
-	return f->source_pod == NULL;
+	return f->source_pod == NULL || pod_is_down(f->source_pod);
 }
 
 static void
 say_source_pod(const struct facts *f, struct decision *d, const char *reason)
 {
 	(void)waits_set(f, d, reason,
-			"The pod that the machine runs in is not there. It "
-			"goes on when it is.");
+			f->source_pod == NULL
+				? "The pod that the machine runs in is not "
+				  "there. It goes on when it is."
+				: "The pod that the machine runs in has ended. "
+				  "It goes on when the machine runs in "
+				  "another, and ends when it says that it "
+				  "has.");
 	retry(f, d);
 }
 

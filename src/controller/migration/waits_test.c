@@ -230,6 +230,23 @@ test_what_a_node_waits_for_is_said_in_its_words(void **state)
 	assert_non_null(strstr(find_cond(COND_WAITING)->message, waits));
 }
 
+/* Nobody can be moved out of it; and it may be in the target already. */
+static void
+test_a_source_pod_that_has_ended_is_no_place_to_move_from(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_PENDING);
+	t.source.phase = POD_FAILED;
+	t.f.live_pods = 0;
+	expect_waiting(WAITING_SOURCE_POD);
+	assert_non_null(strstr(find_cond(COND_WAITING)->message, "has ended"));
+	testfacts_in(&t, MIGRATION_SCHEDULED);
+	t.source.phase = POD_FAILED;
+	expect_waiting(WAITING_SOURCE_POD);
+	t.target.node = t.source.node;
+	expect_waiting(WAITING_SOURCE_POD);
+}
+
 /* Its phase stays, since it was canceled; what is waited for does not. */
 static void
 test_a_canceled_one_that_has_switched_says_so_in_any_phase(void **state)
@@ -268,6 +285,8 @@ main(void)
 		cmocka_unit_test(test_quota_is_forgotten_when_the_pod_is_there),
 		cmocka_unit_test(
 			test_what_a_node_waits_for_is_said_in_its_words),
+		cmocka_unit_test(
+			test_a_source_pod_that_has_ended_is_no_place_to_move_from),
 		cmocka_unit_test(
 			test_a_canceled_one_that_has_switched_says_so_in_any_phase),
 	};
