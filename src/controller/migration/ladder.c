@@ -24,10 +24,13 @@ machine_ended(const struct facts *f)
 	return vmi_is_final(f->vmi);
 }
 
+/* Others do not come into the phases of one, and nothing leads out of them. */
 static bool
 decentralized(const struct facts *f)
 {
-	return vmim_is_decentralized(f->vmim);
+	return vmim_is_decentralized(f->vmim) ||
+	       f->vmim->phase == MIGRATION_WAITING_FOR_SYNC ||
+	       f->vmim->phase == MIGRATION_SYNCHRONIZING;
 }
 
 static bool

@@ -505,6 +505,20 @@ test_utility_volumes_are_late_only_for_what_has_no_pod(void **state)
 	assert_int_equal(d.phase, MIGRATION_SCHEDULING);
 }
 
+/* Somebody has written one: nothing would ever lead out of it. */
+static void
+test_phases_of_half_a_migration_are_not_waited_in(void **state)
+{
+	(void)state;
+	for (enum migration_phase p = MIGRATION_WAITING_FOR_SYNC;
+	     p <= MIGRATION_SYNCHRONIZING; p++) {
+		testfacts_in(&t, p);
+		run();
+		assert_int_equal(d.phase, MIGRATION_FAILED);
+		expect_cond(COND_FAILURE, FAILURE_UNSUPPORTED);
+	}
+}
+
 /* The guest may be there: that is for the nodes to say. */
 static void
 test_what_has_started_is_not_too_late_to_prepare(void **state)
@@ -550,6 +564,8 @@ main(void)
 			test_one_that_was_handed_off_is_not_second_to_another),
 		cmocka_unit_test(
 			test_utility_volumes_are_late_only_for_what_has_no_pod),
+		cmocka_unit_test(
+			test_phases_of_half_a_migration_are_not_waited_in),
 		cmocka_unit_test(
 			test_what_has_started_is_not_too_late_to_prepare),
 	};
