@@ -264,6 +264,44 @@ test_what_came_before_need_not_be_told_when_what_follows_is(void **state)
 	assert_int_equal(d.passed_count, 3);
 }
 
+static void
+test_what_may_have_been_handed_off_gets_no_other_pod(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_PENDING);
+	t.f.handoff_sent = true;
+	run();
+	assert_int_equal(d.action_count, 0);
+	assert_int_equal(d.again_us, t.f.now_us + SECOND);
+}
+
+static void
+test_what_may_have_been_handed_off_is_not_looked_at_in_circles(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_SCHEDULING);
+	t.f.handoff_sent = true;
+	later(CONFIG_PENDING_TIMEOUT_S);
+	run();
+	assert_int_equal(d.phase, MIGRATION_SCHEDULING);
+	assert_int_equal(d.again_us, t.f.now_us + SECOND);
+}
+
+static void
+test_a_pod_that_is_no_longer_ready_has_its_time_to_become_so(void **state)
+{
+	(void)state;
+	testfacts_in(&t, MIGRATION_SCHEDULED);
+	t.vmim.deadlines.scheduled_s = 0;
+	t.target.ready = false;
+	run();
+	assert_int_equal(d.again_us,
+			 TESTFACTS_NOW_US + CONFIG_PENDING_TIMEOUT_S * SECOND);
+	t.f.now_us = d.again_us;
+	run();
+	assert_string_equal(d.rule, "pending-late");
+}
+
 int
 main(void)
 {
@@ -291,6 +329,12 @@ main(void)
 			test_ranks_put_active_first_and_people_before_the_system),
 		cmocka_unit_test(
 			test_what_came_before_need_not_be_told_when_what_follows_is),
+		cmocka_unit_test(
+			test_what_may_have_been_handed_off_gets_no_other_pod),
+		cmocka_unit_test(
+			test_what_may_have_been_handed_off_is_not_looked_at_in_circles),
+		cmocka_unit_test(
+			test_a_pod_that_is_no_longer_ready_has_its_time_to_become_so),
 	};
 
 	return cmocka_run_group_tests_name("decide", tests, NULL, NULL);

@@ -197,7 +197,8 @@ act_pending(const struct facts *f, struct decision *d)
 
 	if (f->target_pod != NULL)
 		return true;
-	if (f->create_sent) {
+	/* Handed off, and not yet seen so: it has had its pod. */
+	if (f->create_sent || f->handoff_sent) {
 		decision_again(d, f->now_us + TIME_US_PER_SECOND);
 		return true;
 	}
@@ -257,6 +258,11 @@ act_scheduling(const struct facts *f, struct decision *d)
 {
 	bool unschedulable;
 
+	/* Handed off, and not yet seen so: it was ready. */
+	if (f->handoff_sent) {
+		decision_again(d, f->now_us + TIME_US_PER_SECOND);
+		return true;
+	}
 	decision_again(d, facts_pod_due_us(f, &unschedulable));
 	if (f->target_pod != NULL && f->target_pod->unschedulable)
 		say_unschedulable(f, d);
@@ -271,6 +277,7 @@ static bool
 act_scheduled(const struct facts *f, struct decision *d)
 {
 	struct action *action;
+	bool unschedulable;
 
 	if (d->phase == f->vmim->phase)
 		decision_again(d, facts_phase_due_us(f));
@@ -278,6 +285,8 @@ act_scheduled(const struct facts *f, struct decision *d)
 		decision_again(d, f->now_us + TIME_US_PER_SECOND);
 		return true;
 	}
+	/* It may have become unready again. */
+	decision_again(d, facts_pod_due_us(f, &unschedulable));
 	if (waits_before_handoff(f, d))
 		return true;
 	/* Not for one that has been canceled meanwhile. */
