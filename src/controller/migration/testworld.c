@@ -9,6 +9,7 @@
 struct world live, cache, standby;
 int64_t now_us;
 bool quota_full;
+bool status_lost;
 struct slots *slots;
 bool create_sent[VMIMS], handoff_sent[VMIMS];
 enum migration_phase canceled_in[VMIMS];
@@ -345,7 +346,8 @@ write_status(int i, const struct decision *d, unsigned version)
 
 	if (!decision_changes_status(d))
 		return true;
-	if (!m->exists || m->version != version)
+	if (!m->exists || m->version != version || status_lost ||
+	    requests_fail())
 		return false;
 	check_phases(m, d, i);
 	for (size_t k = 0; k < d->passed_count; k++)

@@ -72,6 +72,7 @@ struct world {
 extern struct world live, cache, standby;
 extern int64_t now_us;
 extern bool quota_full;
+extern bool status_lost; /* it cannot be written */
 /* The controller's memory. */
 extern struct slots *slots;
 extern bool create_sent[VMIMS], handoff_sent[VMIMS];
@@ -108,7 +109,7 @@ void view_pod(struct pod *view, const struct world *w, int i);
 void view_state(struct views *v, const struct mstate *s);
 void view(struct views *v, const struct world *w, int i, bool confirmed);
 
-/* model_test.c's: whether the next request is lost, as one before a crash. */
+/* The test's: whether the next request is lost, as one before a crash. */
 bool requests_fail(void);
 
 /* NONE: there is none. */
