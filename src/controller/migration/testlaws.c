@@ -565,7 +565,8 @@ wait_holds(const struct facts *f, const struct decision *d, const char *reason)
 		{ WAITING_BACKOFF,
 		  before && truth_is_held_back(f) &&
 			  d->again_us <= f->now_us + 20 * SECOND },
-		{ WAITING_QUOTA, before && f->quota_text != NULL },
+		{ WAITING_QUOTA, before && f->quota_text != NULL &&
+					 d->again_us <= f->quota_until_us },
 		{ WAITING_REFUSED, before && f->refused_text != NULL &&
 					   d->again_us == f->refused_until_us },
 		{ WAITING_UTILITY_VOLUMES,

@@ -486,6 +486,7 @@ space_facts(const struct point *p, struct testfacts *t)
 	t->f.create_sent = at[FACT_CREATE_SENT];
 	t->f.handoff_sent = at[FACT_HANDOFF_SENT];
 	t->f.quota_text = at[FACT_QUOTA] ? text_x : NULL;
+	t->f.quota_until_us = at[FACT_QUOTA] ? NOW + SECOND : 0;
 	t->f.refused_text = at[FACT_REFUSED] ? text_x : NULL;
 	t->f.refused_until_us = at[FACT_REFUSED] ? NOW + SECOND : 0;
 	t->f.slot = at[FACT_SLOT];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "meta/time.h"
 
 struct world live, cache, standby;
 int64_t now_us;
@@ -148,6 +149,7 @@ view(struct views *v, const struct world *w, int i, bool confirmed)
 		.create_sent = create_sent[i],
 		.handoff_sent = handoff_sent[i],
 		.quota_text = quota_full ? "exceeded quota" : NULL,
+		.quota_until_us = now_us + TIME_US_PER_SECOND,
 	};
 	for (int k = 0; k < VMIMS; k++) {
 		if (!w->vmims[k].exists || w->vmims[k].vmi != w->vmims[i].vmi)
