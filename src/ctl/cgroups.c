@@ -6,15 +6,20 @@
 #include <ftw.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "ctl/layout.h"
 
 #define MOUNTS "/sys/fs/cgroup"
 #define OPEN_DIRS 16
+/* A process leaves its cgroups some time after it has ended for all others. */
+#define LEAVING_MS 10000
+#define PAUSE_NS 20000000
 
 /* Only directories are anybody's to remove there. */
 static int
@@ -30,14 +35,19 @@ remove_dir(const char *path, const struct stat *st, int type, struct FTW *ftw)
 static int
 remove_at(const char *mount, const char *cgroup, struct err *err)
 {
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	AUTO(free_ptr) char *path = xasprintf("%s%s", mount, cgroup);
+	uint64_t until = loop_now_ms() + LEAVING_MS;
 	struct stat st;
 
-	if (lstat(path, &st) == -1)
-		return 0;
-	(void)nftw(path, remove_dir, OPEN_DIRS, FTW_DEPTH | FTW_PHYS);
-	if (lstat(path, &st) == 0)
-		return err_set(err, ERR_CONFLICT, "cannot remove '%s'", path);
+	while (lstat(path, &st) == 0) {
+		if (loop_now_ms() >= until)
+			return err_set(err, ERR_CONFLICT, "cannot remove '%s'",
+				       path);
+		(void)nftw(path, remove_dir, OPEN_DIRS, FTW_DEPTH | FTW_PHYS);
+		if (lstat(path, &st) == 0)
+			(void)nanosleep(&pause, NULL);
+	}
 	return 0;
 }
 

@@ -4,7 +4,7 @@
 
 /*
  * cgroups - removes those of a cluster's pods, in every hierarchy. Their
- * processes have ended. Threading: one thread.
+ * processes have ended, or are about to leave them. Threading: one thread.
  */
 
 struct err;

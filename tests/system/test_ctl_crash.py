@@ -147,6 +147,25 @@ def check_down(begun):
     assert code == 1 and "there is no cluster" in output
 
 
+def test_a_cgroup_that_is_in_use_for_a_moment_is_waited_for(begun, tmp_path):
+    """As it is by a process that has ended already for all others."""
+    process = begun.up()
+    read_until(begun, process, "  API server ...")
+    kill(process)
+    cgroup = f"/sys/fs/cgroup/unified/ferry-{begun.name}-node1"
+    os.makedirs(cgroup, exist_ok=True)
+    subprocess.run(["mount", "--bind", tmp_path, cgroup], check=True)
+    try:
+        down = begun.start("down")
+        wait_for("the networks to be gone", lambda: down.poll() is not None
+                 or not glob.glob(f"/run/netns/ferry-{begun.name}-*"), 60)
+    finally:
+        subprocess.run(["umount", cgroup], check=True)
+    output, _ = down.communicate(timeout=UP_DEADLINE)
+    assert down.returncode == 0, output.decode()
+    assert not os.path.exists(cgroup)
+
+
 def has_open(pid, path):
     """Whether a process has this open."""
     with contextlib.suppress(OSError):
