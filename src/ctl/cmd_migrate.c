@@ -183,16 +183,14 @@ command_migrate(int argc, char **argv)
 	int first, status;
 	struct err err;
 
-	if (!command_parse(&opts, argc, argv, &first, &status))
+	if (!verb_parse(&opts, argc, argv, &first, &status))
 		return status;
 	m.vm = argv[first];
 	m.verb.for_scripts = m.output != NULL;
 	if (check_options(&m, &err) == -1)
-		return command_error(&err, COMMAND_USAGE);
+		return command_error(&err, VERB_USAGE);
 	if (migrate(&m, &end, &err) == -1)
-		status = command_error(&err, err.kind == ERR_INVALID
-						     ? COMMAND_USAGE
-						     : COMMAND_FAILED);
+		status = command_error(&err, COMMAND_FAILED);
 	else
 		status = follow_status(end);
 	verb_done(&m.verb);

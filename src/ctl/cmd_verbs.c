@@ -75,7 +75,7 @@ run(struct question *q, struct asking *a, int argc, char **argv)
 	struct err err;
 
 	a->grace_s = NO_GRACE;
-	if (!command_parse(&opts, argc, argv, &first, &status))
+	if (!verb_parse(&opts, argc, argv, &first, &status))
 		return status;
 	a->kind = q->kinded ? argv[first] : NULL;
 	a->name = argv[first + (q->kinded ? 1 : 0)];
@@ -83,11 +83,11 @@ run(struct question *q, struct asking *a, int argc, char **argv)
 	    !str_equal(a->kind, "vmi")) {
 		(void)err_set(&err, ERR_INVALID, "'%s' is neither vm nor vmi",
 			      a->kind);
-		return command_error(&err, COMMAND_USAGE);
+		return command_error(&err, VERB_USAGE);
 	}
 	status = 0;
 	if (check_force(a, &err) == -1)
-		return command_error(&err, COMMAND_USAGE);
+		return command_error(&err, VERB_USAGE);
 	if (verb_open(&a->verb, &err) == -1 || q->ask(a, &err) == -1)
 		status = command_error(&err, COMMAND_FAILED);
 	verb_done(&a->verb);

@@ -10,6 +10,17 @@
 #define SUBRESOURCES "subresources.kubevirt.io"
 
 int
+verb_parse(const struct opts *opts, int argc, char **argv, int *ret_first,
+	   int *ret_status)
+{
+	if (command_parse(opts, argc, argv, ret_first, ret_status))
+		return 1;
+	if (*ret_status == COMMAND_USAGE)
+		*ret_status = VERB_USAGE;
+	return 0;
+}
+
+int
 verb_open(struct verb *verb, struct err *err)
 {
 	verb->kube = kubesync_open(&verb->flags, err);

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/command.h"
 #include "base/opts.h"
 #include "ctl/kubesync.h"
 #include "kube/config.h"
@@ -32,6 +33,13 @@ struct verb {
 		"dry-run", NULL, "only say whether it could be done", \
 			OPT_FLAG, &(verb)->dry_run, 0, 0              \
 	}
+
+/* virtctl tells wrong arguments and failures apart by their texts only. */
+#define VERB_USAGE COMMAND_FAILED
+
+/* command_parse() with that exit status. */
+int verb_parse(const struct opts *opts, int argc, char **argv, int *ret_first,
+	       int *ret_status);
 
 /* Connects, and prints "Dry Run execution" if it is one. */
 int verb_open(struct verb *verb, struct err *err);
