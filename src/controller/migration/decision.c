@@ -70,7 +70,7 @@ decision_act(struct decision *d, enum action_kind kind)
 }
 
 /* What is cut must not end within a character: JSON would not have it. */
-static void
+static void __attribute__((format(printf, 2, 0)))
 format(char to[DECISION_TEXT_SIZE], const char *fmt, va_list ap)
 {
 	(void)vsnprintf(to, DECISION_TEXT_SIZE, fmt, ap);
