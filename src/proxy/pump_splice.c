@@ -9,7 +9,7 @@
  *
  * In plain mode the bytes go as they are. Where the kernel does TLS they go as
  * its records, and what is not data is done here: the end of a direction, new
- * keys, and records that are no data and stop a splice with EIO.
+ * keys, and records that are no data, which a splice does not take.
  */
 
 #include <errno.h>
@@ -179,7 +179,7 @@ fill_pipe(struct half *half, bool *ret_eager)
 	n = splice(half->from_fd, NULL, half->pipe.write_fd, NULL, allowed,
 		   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 	relay_unused(half, allowed, n > 0 ? (size_t)n : 0);
-	if (n == -1 && errno == EIO && sealed)
+	if (n == -1 && sealed && tls_ktls_is_control(errno))
 		return take_control(half);
 	if (n == -1)
 		return relay_read_error(half);

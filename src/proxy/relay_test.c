@@ -2,6 +2,7 @@
 #include "proxy/relay.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,8 +19,12 @@
 #include "proxy/testnet.h"
 #include "tls/testpair.h"
 
+#define TLS_ALLOW_PRIVATE
+#include "tls/private.h"
+
 #define DEADLINE_MS 60000
 #define PEER_TIMEOUT_MS 2000
+#define LIMIT (4UL << 20) /* less than an emulated CPU carries */
 #define MOST (3UL * 1024 * 1024)
 
 /* One end of a stream as a program on a node sees it. */
@@ -48,6 +53,7 @@ struct rig {
 	struct counters counters_a, counters_b;
 	struct done done_a, done_b;
 	struct limit *limit;
+	uint64_t key_limit; /* records under one key; 0: as ever */
 	unsigned seed;
 	bool hold_b; /* large buffers; the test starts relay b */
 };
@@ -60,6 +66,8 @@ relay_done(const struct failure *failure, void *arg)
 	assert_false(done->called);
 	done->called = true;
 	done->reason = failure ? failure->reason : REASON_NONE;
+	if (failure != NULL)
+		print_message("# %s\n", failure->text);
 }
 
 static void
@@ -73,6 +81,22 @@ force_buffers(int fd)
 	    setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) ==
 		    -1)
 		skip();
+}
+
+/* FERRY_TEST_KTLS names the ends whose records are to be the kernel's: "a", "b"
+ * or "ab". tests/ktls runs this so, on a kernel that can. */
+static bool
+is_offloaded(char end)
+{
+	const char *ends = getenv("FERRY_TEST_KTLS");
+
+	return ends != NULL && strchr(ends, end) != NULL;
+}
+
+static void
+check_offload(const struct relay *relay, bool wanted)
+{
+	assert_int_equal(relay->offloaded, wanted);
 }
 
 static void
@@ -100,12 +124,17 @@ rig_start(struct rig *rig, bool tls, enum tls_engine engine_a,
 	}
 	if (tls)
 		testpair_connect(&pair, engine_a, engine_b);
+	if (rig->key_limit > 0) {
+		tls_stream_set_limit(pair.client.stream, rig->key_limit);
+		tls_stream_set_limit(pair.server.stream, rig->key_limit);
+	}
 	rig->a.fd = local_a[0];
 	rig->b.fd = local_b[0];
 
 	config.local_fd = local_a[1];
 	config.net_fd = net[0];
 	config.tls = pair.client.stream;
+	config.ktls = is_offloaded('a');
 	config.counters = &rig->counters_a;
 	config.limit = rig->limit;
 	config.arg = &rig->done_a;
@@ -114,6 +143,7 @@ rig_start(struct rig *rig, bool tls, enum tls_engine engine_a,
 	config.local_fd = local_b[1];
 	config.net_fd = net[1];
 	config.tls = pair.server.stream;
+	config.ktls = is_offloaded('b');
 	config.counters = &rig->counters_b;
 	config.limit = NULL;
 	config.arg = &rig->done_b;
@@ -122,8 +152,13 @@ rig_start(struct rig *rig, bool tls, enum tls_engine engine_a,
 	pair.client.stream = pair.server.stream = NULL;
 	testpair_done(&pair);
 	relay_start(rig->relay_a, rig->loop, rig->pool);
-	if (!rig->hold_b)
-		relay_start(rig->relay_b, rig->loop, rig->pool);
+	check_offload(rig->relay_a, tls && engine_a == TLS_ENGINE_RECORD &&
+					    is_offloaded('a'));
+	if (rig->hold_b)
+		return;
+	relay_start(rig->relay_b, rig->loop, rig->pool);
+	check_offload(rig->relay_b, tls && engine_b == TLS_ENGINE_RECORD &&
+					    is_offloaded('b'));
 }
 
 static void
@@ -220,23 +255,30 @@ check_delivered(const struct end *from, const struct end *to)
 }
 
 static void
+carry_streams(struct rig *rig, bool tls, enum tls_engine engine_a,
+	      enum tls_engine engine_b)
+{
+	rig_start(rig, tls, engine_a, engine_b);
+	give(&rig->a, (size_t)rand_r(&rig->seed) % MOST, &rig->seed);
+	give(&rig->b, (size_t)rand_r(&rig->seed) % (MOST / 4), &rig->seed);
+	run_both(rig);
+	check_delivered(&rig->a, &rig->b);
+	check_delivered(&rig->b, &rig->a);
+	assert_int_equal(rig->done_a.reason, REASON_NONE);
+	assert_int_equal(rig->done_b.reason, REASON_NONE);
+	assert_int_equal(rig->counters_a.sent_bytes, rig->a.len);
+	assert_int_equal(rig->counters_b.received_bytes, rig->a.len);
+	assert_int_equal(rig->counters_b.sent_bytes, rig->b.len);
+	rig_done(rig);
+}
+
+static void
 random_streams(bool tls, enum tls_engine engine_a, enum tls_engine engine_b,
 	       unsigned seed)
 {
 	struct rig rig = { .seed = seed };
 
-	rig_start(&rig, tls, engine_a, engine_b);
-	give(&rig.a, (size_t)rand_r(&rig.seed) % MOST, &rig.seed);
-	give(&rig.b, (size_t)rand_r(&rig.seed) % (MOST / 4), &rig.seed);
-	run_both(&rig);
-	check_delivered(&rig.a, &rig.b);
-	check_delivered(&rig.b, &rig.a);
-	assert_int_equal(rig.done_a.reason, REASON_NONE);
-	assert_int_equal(rig.done_b.reason, REASON_NONE);
-	assert_int_equal(rig.counters_a.sent_bytes, rig.a.len);
-	assert_int_equal(rig.counters_b.received_bytes, rig.a.len);
-	assert_int_equal(rig.counters_b.sent_bytes, rig.b.len);
-	rig_done(&rig);
+	carry_streams(&rig, tls, engine_a, engine_b);
 }
 
 static void
@@ -264,6 +306,17 @@ test_carries_both_directions_and_their_ends_in_the_clear(void **state)
 	for (unsigned seed = 31; seed <= 38; seed++)
 		random_streams(false, TLS_ENGINE_RECORD, TLS_ENGINE_RECORD,
 			       seed);
+}
+
+static void
+test_keys_change_on_the_way(void **state)
+{
+	(void)state;
+	for (unsigned seed = 41; seed <= 44; seed++) {
+		struct rig rig = { .seed = seed, .key_limit = 40 };
+
+		carry_streams(&rig, true, TLS_ENGINE_RECORD, TLS_ENGINE_RECORD);
+	}
 }
 
 /* Who writes and closes at once still gets everything through. */
@@ -425,7 +478,7 @@ test_a_closed_window_is_not_a_dead_peer(void **state)
 static void
 test_holds_the_limit(void **state)
 {
-	struct rig rig = { .seed = 9, .limit = limit_new(20UL << 20) };
+	struct rig rig = { .seed = 9, .limit = limit_new(LIMIT) };
 	uint64_t start = loop_now_ns();
 	double seconds;
 	(void)state;
@@ -437,7 +490,7 @@ test_holds_the_limit(void **state)
 	seconds = (double)(loop_now_ns() - start) / 1e9;
 	check_delivered(&rig.a, &rig.b);
 	/* Never faster than allowed; slower is the machine's business. */
-	assert_true((double)rig.a.len / seconds < 1.05 * (20UL << 20));
+	assert_true((double)rig.a.len / seconds < 1.05 * LIMIT);
 	assert_true(rig.counters_a.stalls[STALL_LIMIT] > 0);
 	rig_done(&rig);
 }
@@ -449,6 +502,7 @@ main(void)
 		cmocka_unit_test(
 			test_carries_both_directions_and_their_ends_over_tls),
 		cmocka_unit_test(test_engines_carry_for_each_other),
+		cmocka_unit_test(test_keys_change_on_the_way),
 		cmocka_unit_test(
 			test_carries_both_directions_and_their_ends_in_the_clear),
 		cmocka_unit_test(
@@ -462,5 +516,7 @@ main(void)
 		cmocka_unit_test(test_holds_the_limit),
 	};
 
+	/* As ferry-proxy does: splice() has no MSG_NOSIGNAL. */
+	(void)signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests_name("relay", tests, NULL, NULL);
 }

@@ -264,6 +264,12 @@ receive_control(int fd, struct iovec iov, uint8_t *ret_type)
 	return n;
 }
 
+bool
+tls_ktls_is_control(int error)
+{
+	return error == EIO || error == EINVAL;
+}
+
 int
 tls_ktls_take_control(struct tls_stream *s, int fd, bool *ret_closed,
 		      struct tls_failure *ret_failure)

@@ -55,9 +55,12 @@ int tls_ktls_update(struct tls_stream *s, int fd, struct err *err);
 /* close_notify; results as above. The other direction goes on. */
 int tls_ktls_close(struct tls_stream *s, int fd, struct err *err);
 
+/* Whether a read or splice from fd failed with this errno because the next
+ * record is not data: recv() says EIO then, splice() EINVAL. */
+bool tls_ktls_is_control(int error);
+
 /*
- * After a read or splice from fd failed with EIO: the next record is not data.
- * Takes it. *ret_closed is set when it was close_notify. If the peer asked for
+ * Takes a record that is not data. *ret_closed is set when it was close_notify. If the peer asked for
  * a KeyUpdate, tls_ktls_wrote() will say so. 0 when done, also when there was
  * nothing to take; -1 when the stream has failed.
  */

@@ -11,7 +11,7 @@
 
 /*
  * Most kernels here cannot do it, so what can be shown is that nothing is lost
- * by asking.
+ * by asking. ./run ktls has one that can.
  */
 static void
 test_a_refused_offload_leaves_the_stream_as_it_was(void **state)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #ifndef TLS_ALLOW_PRIVATE
-#error "only for src/tls and its tests"
+#error "only for src/tls and for tests"
 #endif
 
 struct tls_context;
@@ -43,8 +43,9 @@ void tls_record_updates(const struct tls_stream *base, unsigned *ret_sent,
 
 /*
  * Takes the named implementation of AES-GCM, "evp", "libgcrypt" or
- * "intel-ipsec-mb", for what is made from now on, even where it is not the fastest. -1 when this build or
- * this host does not have it; nothing has changed then.
+ * "intel-ipsec-mb", for what is made from now on, even where it is not the
+ * fastest. -1 when this build or this host does not have it; nothing has
+ * changed then.
  */
 int tls_aead_force(const char *name);
 
