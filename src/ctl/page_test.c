@@ -661,12 +661,13 @@ test_a_timeline_has_what_the_nodes_did_between_the_phases(void **state)
 	size_t left;
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(phases); i++)
-		json_array_append_new(
+	for (size_t i = 0; i < ARRAY_LEN(phases); i++) {
+		(void)json_array_append_new(
 			json_object_get(json_object_get(vmim, "status"),
 					"phaseTransitionTimestamps"),
 			json_pack("{s:s, s:s}", "phase", phases[i],
 				  "phaseTransitionTimestamp", when));
+	}
 	timeline_add_migration(timeline, vmim);
 	list = timeline_json(timeline, &left);
 	assert_int_equal(json_array_size(list), ARRAY_LEN(expected));
