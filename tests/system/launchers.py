@@ -133,6 +133,14 @@ class LauncherPod(Pod):
                 "version": "0"})
         return self._client
 
+    def listen(self):
+        """A connection that hears of each change, the last one too."""
+        client = rpc.Client(self.socket, timeout=PATIENCE, notify=True)
+        client.call("versions", {
+            "protocolMin": 1, "protocolMax": 1, "program": "tests",
+            "version": "0"})
+        return client
+
     def call(self, method, **params):
         return self.client.call(method, params)
 

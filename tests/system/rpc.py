@@ -25,7 +25,8 @@ class RpcError(Exception):
 class Client:
     """One connection; use it as a context manager or close() it."""
 
-    def __init__(self, path, timeout=10):
+    def __init__(self, path, timeout=10, notify=False):
+        self._notices = []
         self._ids = itertools.count(1)
         self._rest = b""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -34,7 +35,8 @@ class Client:
             self._socket.connect(path)
             self.peer = self.call("hello", {"protocol": PROTOCOL,
                                             "program": "tests",
-                                            "version": "0"})
+                                            "version": "0",
+                                            "notify": notify})
         except BaseException:
             self._socket.close()
             raise
@@ -56,11 +58,21 @@ class Client:
             request["params"] = params
         self._send(json.dumps(request).encode() + b"\n", fds)
         reply = json.loads(self._receive_line())
+        while "method" in reply:
+            self._notices.append(reply)
+            reply = json.loads(self._receive_line())
         if reply.get("id") != number:
             raise ConnectionError(f"unexpected message {reply}")
         if "error" in reply:
             raise RpcError(reply["error"])
         return reply["result"]
+
+    def notice(self):
+        """What the server says next without having been asked; the timeout is
+        the deadline."""
+        if self._notices:
+            return self._notices.pop(0)["params"]
+        return json.loads(self._receive_line())["params"]
 
     def _send(self, message, fds):
         rights = []

@@ -21,7 +21,7 @@ import random
 from randomplay import ACTIONS, FAULTS
 from randomworlds import Worlds
 
-SEQUENCES = int(os.environ.get("FERRY_SEQUENCES", "200"))
+SEQUENCES = int(os.environ.get("FERRY_SEQUENCES", "100"))
 STEPS = int(os.environ.get("FERRY_STEPS", "40"))
 # They wait more than they work.
 WORLDS = int(os.environ.get("FERRY_WORLDS") or 3 * (os.cpu_count() or 1))
