@@ -60,9 +60,9 @@ int tls_ktls_close(struct tls_stream *s, int fd, struct err *err);
 bool tls_ktls_is_control(int error);
 
 /*
- * Takes a record that is not data. *ret_closed is set when it was close_notify. If the peer asked for
- * a KeyUpdate, tls_ktls_wrote() will say so. 0 when done, also when there was
- * nothing to take; -1 when the stream has failed.
+ * Takes a record that is not data. *ret_closed is set when it was close_notify.
+ * If the peer asked for a KeyUpdate, tls_ktls_wrote() will say so. 0 when done,
+ * also when there was nothing to take; -1 when the stream has failed.
  */
 int tls_ktls_take_control(struct tls_stream *s, int fd, bool *ret_closed,
 			  struct tls_failure *ret_failure);
