@@ -29,18 +29,6 @@ effect_is_any(const struct decision *d)
 }
 
 static void
-hand_off(struct testfacts *t)
-{
-	testfacts_state(&t->state);
-	t->state.uid = t->vmim.meta.uid;
-	t->state.source_node = t->source.node;
-	t->state.source_pod = t->source.meta.name;
-	t->state.target_node = t->target.node;
-	t->state.target_pod = t->target.meta.name;
-	t->vmi.migration = &t->state;
-}
-
-static void
 effect_of_action(struct testfacts *t, const struct action *action)
 {
 	struct pod *pod = action->pod == &t->target ? &t->target : &t->source;
@@ -56,7 +44,7 @@ effect_of_action(struct testfacts *t, const struct action *action)
 		t->target.meta.created_us = t->f.now_us;
 		break;
 	case ACTION_HANDOFF:
-		hand_off(t);
+		testfacts_hand_off(t);
 		t->f.inbound = SLOT_HELD;
 		break;
 	case ACTION_TELL_LEFT:

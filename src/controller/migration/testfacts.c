@@ -161,17 +161,24 @@ testfacts_init(struct testfacts *t)
 	};
 }
 
-static void
-hand_off(struct testfacts *t, enum migration_phase phase)
+void
+testfacts_hand_off(struct testfacts *t)
 {
-	static char address[] = "10.0.0.2";
-
+	testfacts_state(&t->state);
 	t->state.uid = t->vmim.meta.uid;
 	t->state.source_node = t->source.node;
 	t->state.source_pod = t->source.meta.name;
 	t->state.target_node = t->target.node;
 	t->state.target_pod = t->target.meta.name;
 	t->vmi.migration = &t->state;
+}
+
+static void
+hand_off(struct testfacts *t, enum migration_phase phase)
+{
+	static char address[] = "10.0.0.2";
+
+	testfacts_hand_off(t);
 	if (phase >= MIGRATION_TARGET_READY)
 		t->state.target_address = address;
 	if (phase >= MIGRATION_RUNNING)

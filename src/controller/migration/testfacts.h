@@ -31,6 +31,9 @@ void testfacts_pod(struct pod *pod, const char *name);
 void testfacts_state(struct migration_state *state);
 void testfacts_config(struct kubevirt_config *config);
 
+/* Its nodes have been told of it. */
+void testfacts_hand_off(struct testfacts *t);
+
 /* New, accepted by admission, everything confirmed. */
 void testfacts_init(struct testfacts *t);
 /* In a phase since a second, with what belongs to it. */
