@@ -81,15 +81,15 @@ class Worlds:
 
     def __init__(self, seed, sequences, steps, side_by_side):
         self.steps = steps
-        self.todo = queue.SimpleQueue()
+        self.left = queue.SimpleQueue()
         for seeds in rounds(seed, sequences):
-            self.todo.put(seeds)
+            self.left.put(seeds)
         self.wrong = []
         self.played = 0
         self.times = []  # seconds of each sequence, and its seed
         self.lock = threading.Lock()
         self.all = [World(steps) for _ in range(
-            min(side_by_side, self.todo.qsize()))]
+            min(side_by_side, self.left.qsize()))]
 
     def play(self):
         """Plays all sequences, unless something is wrong before; what."""
@@ -112,7 +112,7 @@ class Worlds:
     def _drive(self, world):
         while not self.wrong:
             try:
-                seeds = self.todo.get_nowait()
+                seeds = self.left.get_nowait()
             except queue.Empty:
                 return
             try:

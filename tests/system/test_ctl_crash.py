@@ -7,6 +7,7 @@ import fcntl
 import glob
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -90,7 +91,11 @@ def _begun():
 def read_until(begun, process, text):
     """Reads what a process writes until it has written this."""
     seen = b""
+    end = time.monotonic() + UP_DEADLINE
     while text.encode() not in seen:
+        ready, _, _ = select.select([process.stdout], [], [],
+                                    max(0, end - time.monotonic()))
+        assert ready, f"no '{text}' after: {seen.decode()}{begun.log()}"
         part = os.read(process.stdout.fileno(), 4096)
         assert part, seen.decode() + begun.log()
         seen += part
@@ -101,6 +106,13 @@ def kill(process):
     process.send_signal(signal.SIGKILL)
     process.stdout.close()
     assert process.wait(60) == -signal.SIGKILL
+
+
+def kill_up(begun, step):
+    """`up`, killed when it is at this step."""
+    process = begun.up()
+    read_until(begun, process, f"  {step} ...")
+    kill(process)
 
 
 def wait_closely(what, condition):
@@ -149,9 +161,7 @@ def check_down(begun):
 
 def test_a_cgroup_that_is_in_use_for_a_moment_is_waited_for(begun, tmp_path):
     """As it is by a process that has ended already for all others."""
-    process = begun.up()
-    read_until(begun, process, "  API server ...")
-    kill(process)
+    kill_up(begun, "API server")
     cgroup = f"/sys/fs/cgroup/unified/ferry-{begun.name}-node1"
     os.makedirs(cgroup, exist_ok=True)
     subprocess.run(["mount", "--bind", tmp_path, cgroup], check=True)
@@ -176,9 +186,7 @@ def has_open(pid, path):
 
 def test_who_still_has_the_lock_of_one_that_was_killed_is_waited_for(begun):
     """As a child has which is not yet the program it becomes."""
-    process = begun.up()
-    read_until(begun, process, "  credentials ...")
-    kill(process)
+    kill_up(begun, "credentials")
     held = os.open(begun.dir, os.O_RDONLY | os.O_DIRECTORY)
     try:
         wait_for("the lock", lambda: _locked(held), 60)
@@ -199,9 +207,7 @@ def _locked(descriptor):
 
 
 def test_two_at_a_time_are_refused(begun):
-    process = begun.up()
-    read_until(begun, process, "  credentials ...")
-    kill(process)
+    kill_up(begun, "credentials")
     held = os.open(begun.dir, os.O_RDONLY | os.O_DIRECTORY)
     try:
         wait_for("the lock", lambda: _locked(held), 60)
@@ -214,9 +220,7 @@ def test_two_at_a_time_are_refused(begun):
 
 @pytest.mark.parametrize("step", STEPS)
 def test_what_a_killed_up_has_begun_goes(begun, step):
-    process = begun.up()
-    read_until(begun, process, f"  {step} ...")
-    kill(process)
+    kill_up(begun, step)
     check_down(begun)
 
 
@@ -253,9 +257,7 @@ def test_a_directory_of_somebody_else_stays(begun):
 
 @pytest.mark.parametrize("way", ["relative", "slash", "link"])
 def test_a_directory_has_many_names(begun, way):
-    process = begun.up()
-    read_until(begun, process, "  credentials ...")
-    kill(process)
+    kill_up(begun, "credentials")
     block, directory = begun.block(), begun.dir
     link = os.path.join(begun.scratch, "link")
     os.symlink(directory, link)
@@ -305,9 +307,7 @@ def test_a_killed_down_is_taken_up_again():
 
 def test_a_removal_that_was_killed_is_still_a_cluster(begun):
     """Its state goes last: without it nobody would know what the rest is."""
-    process = begun.up()
-    read_until(begun, process, "  networks ...")
-    kill(process)
+    kill_up(begun, "networks")
     for number in range(SLOW_FILES):
         with open(f"{begun.dir}/shared/{number}", "wb"):
             pass
