@@ -381,8 +381,7 @@ class Played:
             obj = self.objects[kind].get(key)
             name = key if kind == "machines" or obj is None else \
                 machine_key(obj)
-            for step in STEPS[kind]:
-                self.due.pop((step.name, name), None)
+            self._forget_due(kind, key)
             if obj is None:
                 return None, [], None
             after, steps, change = obj, [], {}
@@ -396,6 +395,13 @@ class Played:
                 if not self.brisk:
                     break
             return obj, steps, change
+
+    def _forget_due(self, kind, key):
+        """What is due for this object, not for the other pods of a machine."""
+        names = [step.name for step in STEPS[kind]]
+        for at, obj in list(self.due.items()):
+            if at[0] in names and key_of(obj) == key:
+                del self.due[at]
 
     def _first(self, kind, name, obj, before):
         """The first step that is due, is not held and may follow."""
