@@ -19,7 +19,7 @@ def group():
 
 
 def conditions(item):
-    return {c["type"]: c["status"] for c in item["status"]["conditions"]}
+    return {c["type"]: c["status"] for c in item["status"]["conditions"] or ()}
 
 
 def test_a_definition_tells_how_it_is_served(api, widgets):

@@ -94,7 +94,7 @@ def test_each_operation_shows_old_and_new(api, ns, callbacks, install):
         ("CREATE", None, {"k": "1"}), ("UPDATE", {"k": "1"}, {"k": "2"}),
         ("DELETE", {"k": "2"}, None)]
     assert [r["options"]["kind"] for r in requests] == [
-        "CreateOptions", "PatchOptions", "DeleteOptions"]
+        "CreateOptions", "UpdateOptions", "DeleteOptions"]
 
 
 def test_a_denial_is_told(api, ns, callbacks, install):

@@ -69,10 +69,9 @@ options_json(const struct call *call, enum admission_op op)
 		[ADMISSION_DELETE] = "DeleteOptions",
 		[ADMISSION_CONNECT] = "CreateOptions",
 	};
-	const char *kind =
-		call->info.verb == VERB_PATCH ? "PatchOptions" : kinds[op];
-	json_t *options = json_pack("{s:s, s:s}", "kind", kind, "apiVersion",
-				    "meta.k8s.io/v1");
+	/* Of what is done: a patch updates, or creates. */
+	json_t *options = json_pack("{s:s, s:s}", "kind", kinds[op],
+				    "apiVersion", "meta.k8s.io/v1");
 
 	if (call->write.field_manager != NULL &&
 	    *call->write.field_manager != '\0')
