@@ -155,7 +155,7 @@ def establish(api, definition):
     def established():
         now = api.get(kind.definition_path)
         return any(c["type"] == "Established" and c["status"] == "True"
-                   for c in now.get("status", {}).get("conditions", []))
+                   for c in now.get("status", {}).get("conditions") or ())
 
     wait_for(f"{kind.plural} to be established", established)
     for version in definition["spec"]["versions"]:

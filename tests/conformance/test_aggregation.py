@@ -13,7 +13,7 @@ REGISTRATION = "apiregistration.k8s.io/v1"
 
 
 def available(item):
-    for condition in item.get("status", {}).get("conditions", []):
+    for condition in item.get("status", {}).get("conditions") or ():
         if condition["type"] == "Available":
             return condition
     return None
@@ -59,6 +59,9 @@ def served(api, ns, callbacks, register, group):
                      "port": callbacks.port}, insecureSkipTLSVerify=True)
     wait_for("the server to be found", lambda: (available(
         api.get(path)) or {}).get("status") == "True")
+    # Available is told a moment before requests are passed on.
+    wait_for("the group", lambda: api.request(
+        "GET", f"/apis/{group}/v1").code == 200)
     return path
 
 

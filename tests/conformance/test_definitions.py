@@ -81,7 +81,7 @@ def test_names_cannot_be_taken_twice(api, define, group):
     try:
         def refused():
             item = api.get(path)
-            return item if "conditions" in item.get("status", {}) else None
+            return item if item.get("status", {}).get("conditions") else None
         now = conditions(wait_for("the verdict", refused))
         assert now["NamesAccepted"] == "False"
         assert now["Established"] == "False"
