@@ -17,11 +17,10 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 
-import clusters  # noqa: F401  (puts kubeapi on the path)
+from clusters import hold_port  # and puts kubeapi on the path
 import kubeapi
 from kubeapi import wait_for
 from lines import read_line
@@ -38,15 +37,6 @@ NODE_EXTRA = "Impersonate-Extra-Authentication.kubernetes.io%2fnode-Name"
 STOP_DEADLINE = 60
 
 
-def hold_port():
-    """A socket that has a port of the loopback and does not listen: a server
-    may do that again and again, and the kernel gives it to nobody else."""
-    place = socket.socket()
-    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    place.bind(("127.0.0.1", 0))
-    return place
-
-
 class Api:
     """A running ferry-api that a cluster uses."""
 
@@ -56,8 +46,9 @@ class Api:
         self.scratch = tempfile.mkdtemp(prefix="ferry-api-")
         self.log_path = os.path.join(self.scratch, "log")
         self.popen = None
-        self.place = hold_port()
+        self.place = hold_port(cluster.address)
         self.port = self.place.getsockname()[1]
+        self.at = f"{cluster.address}:{self.port}"
         self.clients = []
         try:
             self.make_certificate()
@@ -74,15 +65,15 @@ class Api:
 
     def make_certificate(self):
         """A new certificate, and with it a new CA."""
-        subprocess.run([FERRY_API, "certificate", "--name", "127.0.0.1",
-                        self.scratch], check=True)
+        subprocess.run([FERRY_API, "certificate", "--name",
+                        self.cluster.address, self.scratch], check=True)
 
     def start(self):
         """Starts it, again or for the first time, always on its port."""
         with open(self.log_path, "ab") as log:
             self.popen = subprocess.Popen(
                 [FERRY_API, "serve", "--kubeconfig", self.kubeconfig,
-                 "--listen", f"127.0.0.1:{self.port}", "--cert",
+                 "--listen", self.at, "--cert",
                  self.file("tls.crt"), "--key", self.file("tls.key"),
                  "--log-format", "json", *self.options],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
@@ -94,7 +85,7 @@ class Api:
     def manifests(self, *options):
         """What `ferry-api manifests` prints for this server."""
         return subprocess.run(
-            [FERRY_API, "manifests", "--url", f"https://127.0.0.1:{self.port}",
+            [FERRY_API, "manifests", "--url", f"https://{self.at}",
              "--ca", self.file("ca.crt"), *options],
             check=True, stdout=subprocess.PIPE, text=True).stdout
 
@@ -127,7 +118,7 @@ class Api:
     def direct(self, cert=None, key=None):
         """A client of the server itself, with a certificate or without."""
         client = kubeapi.Api(
-            f"https://127.0.0.1:{self.port}", ca_file=self.file("ca.crt"),
+            f"https://{self.at}", ca_file=self.file("ca.crt"),
             cert_file=cert, key_file=key)
         self.clients.append(client)
         return client

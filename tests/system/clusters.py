@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -29,8 +30,20 @@ CLUSTER = os.path.join(BUILD, "src", "cluster", "ferry-cluster")
 STOP_DEADLINE = 60
 
 
+def hold_port(address):
+    """A socket that has a port of this address and does not listen: a server
+    may do that again and again, and the kernel gives it to nobody else."""
+    place = socket.socket()
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    place.bind((address, 0))
+    return place
+
+
 class Cluster:
     """A running ferry-cluster."""
+
+    address = "127.0.0.1"  # where it may call others, see apis
+    popen = None
 
     def __init__(self, *options, directory=None):
         self.scratch = tempfile.mkdtemp(prefix="ferry-cluster-")
@@ -38,7 +51,6 @@ class Cluster:
         self.options = options
         self.kubeconfig = os.path.join(self.dir, "admin.kubeconfig")
         self.log_path = os.path.join(self.scratch, "log")
-        self.popen = None
         self.apis = []
         if not os.path.exists(os.path.join(self.dir, "cluster.json")):
             subprocess.run([CLUSTER, "init", "--dir", self.dir, "--port", "0"],

@@ -7,12 +7,14 @@ one failure cannot cause another.
 """
 
 import os
+import uuid
 
 import pytest
 
 from apis import Api
 from clusters import Cluster
 from controllers import Controllers
+import kubernetes
 from lab import Lab
 from played import Played
 from played_objects import kubevirt
@@ -142,11 +144,13 @@ def cluster(request):
     """A ferry-cluster for the tests of one file.
 
     Its options are the file's CLUSTER_OPTIONS. Nodes need no kubelet that
-    renews their lease unless these say something else.
+    renews their lease unless these say something else. With FERRY_KUBERNETES
+    it is Kubernetes itself, which has no such options.
     """
     options = getattr(request.module, "CLUSTER_OPTIONS",
                       ("--node-grace", "1h"))
-    with Cluster(*options) as made:
+    with kubernetes.Kubernetes() if kubernetes.PROGRAMS \
+            else Cluster(*options) as made:
         yield made
 
 
@@ -160,10 +164,13 @@ def api(cluster):
 @pytest.fixture
 def namespace(cluster):
     """A namespace that one test has for itself."""
-    made = cluster.api().create("/api/v1/namespaces", {
-        "apiVersion": "v1", "kind": "Namespace",
-        "metadata": {"generateName": "test-"}})
-    return made["metadata"]["name"]
+    name = f"test-{uuid.uuid4().hex[:8]}"
+    cluster.api().create("/api/v1/namespaces", {
+        "apiVersion": "v1", "kind": "Namespace", "metadata": {
+            "name": name,
+            # Kubernetes does it itself since 1.21.
+            "labels": {"kubernetes.io/metadata.name": name}}})
+    return name
 
 
 @pytest.fixture(scope="module")

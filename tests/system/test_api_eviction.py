@@ -21,6 +21,13 @@ def nodes(cluster, api):
     return api
 
 
+def eviction_version(client):
+    """The server's: policy/v1, or v1beta1 before Kubernetes 1.22."""
+    (found,) = [r for r in client.get("/api/v1")["resources"]
+                if r["name"] == "pods/eviction"]
+    return f"{found['group']}/{found['version']}"
+
+
 class Machine:
     """A machine on node1 with its pod, in a namespace."""
 
@@ -28,6 +35,7 @@ class Machine:
                  conditions=MIGRATABLE, pod_on="node1"):
         self.api, self.namespace = api, namespace
         self.path = namespaced(VMIS, namespace, name)
+        self.version = eviction_version(api.client())
         spec = {"evictionStrategy": strategy} if strategy else None
         api.client().create(namespaced(VMIS, namespace), vmi(name, spec=spec))
         made = api.controller().patch(self.path, {
@@ -40,7 +48,7 @@ class Machine:
 
     def evict(self, pod=None, query="", annotations=None, options=None):
         pod = pod or self.pod
-        body = {"apiVersion": "policy/v1", "kind": "Eviction",
+        body = {"apiVersion": self.version, "kind": "Eviction",
                 "metadata": {"name": pod, "namespace": self.namespace,
                              "annotations": annotations or {}}}
         if options:

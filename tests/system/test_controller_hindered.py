@@ -102,9 +102,15 @@ def refusal_(cluster):
                                   (operation,))
             if not words:
                 hook["clientConfig"]["url"] = "https://127.0.0.1:1/"
+            callbacks.answer("/never", lambda request: (200, review(
+                request, False)))
             api.create(HOOKS, callbacks.configuration(
-                "ValidatingWebhookConfiguration", namespace, hook))
+                "ValidatingWebhookConfiguration", namespace, hook,
+                callbacks.hook("probe", namespace, "/never")))
             made.append(namespace)
+            wait_for("refusals", lambda: api.request(
+                "POST", f"/api/v1/namespaces/{namespace}/configmaps"
+                "?dryRun=All", {"metadata": {"name": "probe"}}).code != 201)
 
         def stop():
             while made:
