@@ -97,6 +97,9 @@ class Cluster:
         self.apis.append(client)
         return client
 
+    def wait_namespace(self, name):
+        """Until a new namespace has what pods need; here at once."""
+
     def user_kubeconfig(self, user, *groups):
         """The path of a kubeconfig for somebody else."""
         out = subprocess.run(

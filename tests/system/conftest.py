@@ -170,6 +170,7 @@ def namespace(cluster):
             "name": name,
             # Kubernetes does it itself since 1.21.
             "labels": {"kubernetes.io/metadata.name": name}}})
+    cluster.wait_namespace(name)
     return name
 
 

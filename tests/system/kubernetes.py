@@ -22,11 +22,14 @@ from kubeapi import wait_for
 PROGRAMS = os.environ.get("FERRY_KUBERNETES")
 ADDRESS = "192.0.2.1"
 CRDS = os.path.join(REPOSITORY, "deploy", "crds")
+ROLES = os.path.join(REPOSITORY, "deploy", "rbac")
 # Of CDI and Multus: deploy/crds leaves them to these.
 FOREIGN_CRDS = ("cdi.kubevirt.io_storageprofiles.yaml",
                 "k8s.cni.cncf.io_network-attachment-definitions.yaml")
 NODE_GRACE = "1h"  # nodes have no kubelet that renews their lease
 START_DEADLINE = 180
+PROBE = {"metadata": {"name": "probe"},
+         "spec": {"containers": [{"name": "probe", "image": "none"}]}}
 
 _KUBECONFIG = """apiVersion: v1
 kind: Config
@@ -130,9 +133,13 @@ class Kubernetes(Cluster):
         self.start_apiserver()
         wait_for("kube-apiserver", self.is_ready, START_DEADLINE)
         self.start_managers()
-        wait_for("the accounts of a namespace", lambda: self.kubectl_raw(
-            "get", "serviceaccount", "default").returncode == 0,
-            START_DEADLINE)
+        self.wait_namespace("default")
+
+    def wait_namespace(self, name):
+        pods = f"/api/v1/namespaces/{name}/pods?dryRun=All"
+        client = self.api()
+        wait_for(f"pods to be let into {name}", lambda: client.request(
+            "POST", pods, PROBE).code == 201, START_DEADLINE)
 
     def make_credentials(self):
         self.pki.sign("apiserver", "/CN=kube-apiserver",
@@ -231,6 +238,7 @@ class Kubernetes(Cluster):
         foreign = [f"-f{os.path.join(CRDS, name)}" for name in FOREIGN_CRDS]
         self.kubectl("apply", "-k", CRDS)
         self.kubectl("apply", *foreign)
+        self.kubectl("apply", "-f", ROLES)
         self.kubectl("wait", "--for=condition=Established", "crd", "--all")
 
     def user_kubeconfig(self, user, *groups):

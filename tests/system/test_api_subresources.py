@@ -648,7 +648,8 @@ class Second:
     def __enter__(self):
         self.popen = subprocess.Popen(
             [FERRY_API, "serve", "--kubeconfig", self.api.kubeconfig,
-             "--listen", "127.0.0.1:0", "--cert", self.api.file("tls.crt"),
+             "--listen", f"{self.api.cluster.address}:0",
+             "--cert", self.api.file("tls.crt"),
              "--key", self.api.file("tls.key"), *self.options],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         try:
@@ -658,7 +659,8 @@ class Second:
             self.popen.kill()
             self.popen.wait(DEADLINE)
             raise
-        self.url = f"https://127.0.0.1:{json.loads(line)['port']}"
+        self.url = f"https://{self.api.cluster.address}:" \
+                   f"{json.loads(line)['port']}"
         return self
 
     def __exit__(self, *_):
