@@ -19,7 +19,9 @@ from lines import Lines
 
 START_DEADLINE = 180  # seconds; a browser on a busy computer
 COMMAND_DEADLINE = 120
-_PORT = re.compile(r"started successfully on port (\d+)")
+STARTS = 5
+_STARTED = re.compile(r"started successfully on port (\d+)|"
+                      "port not available")
 OPTIONS = ["--headless=new", "--no-sandbox", "--disable-gpu",
            "--disable-dev-shm-usage", "--disable-background-networking",
            "--no-first-run", "--no-proxy-server", "--window-size=1200,1000"]
@@ -30,13 +32,8 @@ class Browser:
 
     def __init__(self):
         self.profile = tempfile.mkdtemp(prefix="ferry-browser-")
-        # pylint: disable=consider-using-with
-        self.driver = subprocess.Popen(
-            ["chromedriver", "--port=0"], stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True)
-        # Read on to the end: a full pipe would stop it.
-        self.said = Lines(self.driver.stdout)
         self.session = None
+        self._start()
         try:
             self.url = f"http://127.0.0.1:{self._port()}/session"
             self.session = self._send("POST", "", {"capabilities": {
@@ -50,9 +47,26 @@ class Browser:
             self.close()
             raise
 
+    def _start(self):
+        # pylint: disable=consider-using-with
+        self.driver = subprocess.Popen(
+            ["chromedriver", "--port=0"], stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
+        # Read on to the end: a full pipe would stop it.
+        self.said = Lines(self.driver.stdout)
+
     def _port(self):
-        line = self.said.find(_PORT.search, START_DEADLINE)
-        return _PORT.search(line).group(1)
+        """Where it listens. It wants the port that IPv6 got for IPv4 as well,
+        and ends when somebody has that: it may try several times."""
+        for _ in range(STARTS):
+            line = self.said.find(_STARTED.search, START_DEADLINE)
+            port = _STARTED.search(line).group(1)
+            if port:
+                return port
+            self.driver.wait(START_DEADLINE)
+            self.said.close()
+            self._start()
+        raise AssertionError("chromedriver finds no port")
 
     def _send(self, method, path, body=None, timeout=COMMAND_DEADLINE):
         base = f"{self.url}/{self.session}" if self.session else self.url
