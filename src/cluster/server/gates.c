@@ -69,7 +69,7 @@ options_json(const struct call *call, enum admission_op op)
 		[ADMISSION_DELETE] = "DeleteOptions",
 		[ADMISSION_CONNECT] = "CreateOptions",
 	};
-	/* Of what is done: a patch updates, or creates. */
+	/* Of what is done, not of what was asked: a patch updates. */
 	json_t *options = json_pack("{s:s, s:s}", "kind", kinds[op],
 				    "apiVersion", "meta.k8s.io/v1");
 
