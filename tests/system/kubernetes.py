@@ -11,6 +11,7 @@ There is no kubelet: tests that use this play the nodes.
 
 import base64
 import contextlib
+import itertools
 import json
 import os
 import subprocess
@@ -112,6 +113,7 @@ class Kubernetes(Cluster):
         self.scratch = tempfile.mkdtemp(prefix="ferry-kubernetes-")
         self.apis = []
         self.processes = []
+        self.users = itertools.count()
         self.places = [hold_port(ADDRESS) for _ in range(3)]
         self.port, self.etcd, self.etcd_peer = (
             place.getsockname()[1] for place in self.places)
@@ -242,7 +244,7 @@ class Kubernetes(Cluster):
         self.kubectl("wait", "--for=condition=Established", "crd", "--all")
 
     def user_kubeconfig(self, user, *groups):
-        name = f"user{len(os.listdir(self.pki.dir))}"
+        name = f"user{next(self.users)}"
         self.pki.sign(name, "".join(f"/O={g}" for g in groups) + f"/CN={user}")
         return self.write(f"{name}.kubeconfig", _KUBECONFIG.format(
             url=self.url, ca=self.pki.base64("ca.crt"),
@@ -256,7 +258,7 @@ class Kubernetes(Cluster):
                 process.wait(STOP_DEADLINE)
             if process.poll() is None:
                 process.kill()
-                process.wait()
+                process.wait(STOP_DEADLINE)
         self.processes.clear()
 
     def close(self):

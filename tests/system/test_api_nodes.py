@@ -73,6 +73,8 @@ def test_an_agent_cannot_write_to_other_nodes(api, node):
             assert why in answer.text()
     after = client.get(f"{NODES}/{node}")
     assert after["metadata"]["labels"] == {"zone": "a"}
+    assert "kubevirt.io/heartbeat" not in \
+        after["metadata"].get("annotations", {})
     assert "unschedulable" not in after.get("spec", {})
 
 

@@ -103,14 +103,15 @@ def refusal_(cluster):
             if not words:
                 hook["clientConfig"]["url"] = "https://127.0.0.1:1/"
             callbacks.answer("/never", lambda request: (200, review(
-                request, False)))
+                request, False, status={"message": "not yours"})))
             api.create(HOOKS, callbacks.configuration(
                 "ValidatingWebhookConfiguration", namespace, hook,
                 callbacks.hook("probe", namespace, "/never")))
             made.append(namespace)
-            wait_for("refusals", lambda: api.request(
+            # The server needs a moment to know of both.
+            wait_for("refusals", lambda: "not yours" in api.request(
                 "POST", f"/api/v1/namespaces/{namespace}/configmaps"
-                "?dryRun=All", {"metadata": {"name": "probe"}}).code != 201)
+                "?dryRun=All", {"metadata": {"name": "probe"}}).text())
 
         def stop():
             while made:
