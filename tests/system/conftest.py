@@ -22,7 +22,7 @@ from proxies import Bench
 from trips import KUBEVIRTS, changed
 
 PEER_TIMEOUT = 5  # seconds; the proxies' default would make tests slow
-LOG_SHOWN = 20000  # bytes of a cluster's log, where a test fails
+LOG_SHOWN = 40000  # bytes of a cluster's log, where a test fails
 # Fixtures whose logs() are shown where a test fails.
 WITH_LOGS = ("apis", "bench", "controllers")
 # Files that take minutes, since guests do: begun first, so that at the end no
@@ -66,6 +66,9 @@ def pytest_runtest_makereport(item, call):
     if report.failed and cluster_used is not None:
         report.sections.append(("ferry-cluster",
                                 cluster_used.log()[-LOG_SHOWN:]))
+    kills_used = item.funcargs.get("kills")
+    if report.failed and kills_used is not None:
+        report.sections.append(("kills", kills_used.cluster.log()))
     api_used = item.funcargs.get("api")
     if report.failed and isinstance(api_used, Api):
         report.sections.append(("ferry-api", api_used.log()[-LOG_SHOWN:]))

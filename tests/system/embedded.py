@@ -63,6 +63,14 @@ _DISKCHECK = re.compile(r"^diskcheck written=(\d+) read=\d+ bad=0\r?$", re.M)
 _UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TROUBLE = re.compile(
     r"^.*(?:bad=0*[1-9]|panic|Oops|BUG|nothing left).*$", re.M)
+_BEFORE, _BEHIND = 400, 8000  # characters of a console told of trouble
+
+
+def _story(console, trouble):
+    """What a console says of trouble: some lines before it and what follows,
+    which may be a kernel's account of itself."""
+    start = console.rfind("\n", 0, max(trouble.start() - _BEFORE, 0)) + 1
+    return console[start:trouble.end() + _BEHIND]
 
 
 def guest_files():
@@ -254,7 +262,7 @@ class Machine:
         numbers = []
         for text in self.observe().values():
             trouble = _TROUBLE.search(text)
-            assert trouble is None, trouble.group(0)
+            assert trouble is None, _story(text, trouble)
             lines = _NUMBER.findall(text)
             boots |= {boot for boot, _ in lines}
             part = [int(number) for _, number in lines]
@@ -662,12 +670,13 @@ class Embedded(Cluster):
             raise AssertionError(f"left behind: {left}") from error
 
     def log(self):
-        """The logs of all programs, for when a test fails."""
+        """The logs of all programs and pods, for when a test fails."""
         texts = []
-        for path in sorted(glob.glob(os.path.join(self.dir, "log", "*"))):
-            with open(path, encoding="utf-8", errors="replace") as file:
-                texts.append(f"--- {os.path.basename(path)}\n"
-                             + file.read()[-LOG_SHOWN:])
+        for pattern in ("log/*", "node*/kubelet/pods/*/containers/*/*/log"):
+            for path in sorted(glob.glob(os.path.join(self.dir, pattern))):
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    texts.append(f"--- {os.path.relpath(path, self.dir)}\n"
+                                 + file.read()[-LOG_SHOWN:])
         return "\n".join(texts)
 
     def close(self):

@@ -21,7 +21,10 @@ ADDRESS = "10.88.0.10"
 MAC = "52:54:00:fe:44:59"
 DISK = "/var/disk.img"
 
-_XML = """<domain type='qemu'>
+# As ferry-launcher's are, and for its reason: QEMU's emulation loses track of
+# what a guest writes where memory is a multiple of 64 pages.
+_XML = """<domain type='qemu'
+    xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>
   <name>{name}</name>
   <uuid>{uuid}</uuid>
   <memory unit='MiB'>{memory}</memory>
@@ -49,7 +52,16 @@ _XML = """<domain type='qemu'>
     <controller type='usb' model='none'/>
     <memballoon model='none'/>
   </devices>
+  <qemu:commandline>
+    <qemu:arg value='-object'/>
+    <qemu:arg value='memory-backend-ram,id=ferry.ram,size={bytes}b'/>
+    <qemu:arg value='-machine'/>
+    <qemu:arg value='memory-backend=ferry.ram'/>
+    <qemu:arg value='-m'/>
+    <qemu:arg value='size={bytes}b'/>
+  </qemu:commandline>
 </domain>"""
+_EXTRA = 8192
 
 _DISK = """<disk type='file' device='disk'>
       <driver name='qemu' type='raw'/>
@@ -78,7 +90,7 @@ class Guest:
         self._xml = _XML.format(
             name=name, uuid=uuid.uuid4(), memory=memory, files=files,
             cmdline=guest_kernel.arguments(ADDRESS, dirty),
-            console=self._console, mac=MAC,
+            console=self._console, mac=MAC, bytes=(memory << 20) + _EXTRA,
             disk=_DISK.format(path=DISK) if disk_mib else "")
 
     def start(self, pod):
