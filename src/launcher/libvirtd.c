@@ -20,6 +20,7 @@
 #include "base/random.h"
 #include "launcher/children.h"
 #include "launcher/files.h"
+#include "launcher/owed.h"
 
 #define SOCKET "/var/run/libvirt/libvirt-sock"
 #define PID_FILE "/run/libvirt/libvirtd.pid"
@@ -27,6 +28,8 @@
 #define PAUSE_FIRST_US 100000U
 #define PAUSE_MAX_US 5000000U
 #define STEADY_MS 30000U /* lived that long: the next pause is short */
+/* QEMU's monitor does not answer while it waits for a page in post-copy. */
+#define OWED_MS 60000U
 
 static const char libvirtd_conf[] = "auth_unix_ro = \"none\"\n"
 				    "auth_unix_rw = \"none\"\n"
@@ -53,7 +56,8 @@ static const char qemu_conf_root[] = "user = \"root\"\n"
 struct libvirtd {
 	struct libvirtd_config config;
 	struct loop_timer *timer;
-	pid_t pid; /* 0: not running */
+	struct owed *owed; /* what is waited for before the next start */
+	pid_t pid;         /* 0: not running */
 	uint64_t started_ms;
 	uint64_t pause_us;
 	bool stopping;
@@ -217,16 +221,41 @@ spawn(struct libvirtd *libvirtd, struct err *err)
 	return 0;
 }
 
+/* Where libvirt lets QEMU listen; a pod has one domain. */
+static char *
+monitor_pattern(const struct libvirtd_config *config)
+{
+	if (!config->nonroot)
+		return xstrdup("/var/lib/libvirt/qemu/domain-*/monitor.sock");
+	return xasprintf("%s/libvirt/config/libvirt/qemu/lib/domain-*/"
+			 "monitor.sock",
+			 config->private_dir);
+}
+
 static void
-again(void *arg)
+spawn_again(void *arg)
 {
 	struct libvirtd *libvirtd = arg;
 	struct err err;
 
+	owed_free(libvirtd->owed);
+	libvirtd->owed = NULL;
 	if (spawn(libvirtd, &err) == 0)
 		return;
 	log_error(NULL, "%s", err.text);
 	loop_timer_start(libvirtd->timer, PAUSE_MAX_US);
+}
+
+static void
+again(void *arg)
+{
+	struct libvirtd *libvirtd = arg;
+	AUTO(free_ptr) char *pattern = monitor_pattern(&libvirtd->config);
+
+	libvirtd->owed = owed_new(libvirtd->config.loop, pattern, OWED_MS,
+				  spawn_again, libvirtd);
+	if (libvirtd->owed == NULL)
+		spawn_again(libvirtd);
 }
 
 static void
@@ -285,6 +314,8 @@ libvirtd_stop(struct libvirtd *libvirtd)
 		return;
 	libvirtd->stopping = true;
 	loop_timer_stop(libvirtd->timer);
+	owed_free(libvirtd->owed);
+	libvirtd->owed = NULL;
 	if (libvirtd->pid > 0) {
 		(void)kill(libvirtd->pid, SIGTERM);
 		return;

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine in its pod: what it is made of, and how it ends."""
 
+import contextlib
 import glob
 import json
 import os
 import re
 import signal
 import subprocess
+import threading
 
 import libvirt
+import libvirt_qemu
 import pytest
 
 import rpc
@@ -18,6 +21,9 @@ from launchers import PATIENCE, LauncherLab, Machine, Shared, make_vmi
 DOMAINS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir,
                        "data", "domain", "*.out.xml")
 MIB = 1 << 20
+CONNECTED = "03"  # in /proc/net/unix
+# Where the kernel lets somebody wait who opens a pipe that nobody reads.
+OPENING = ("wait_for_partner", "fifo_open")
 
 
 @pytest.fixture(scope="module", name="shared_lab")
@@ -64,6 +70,49 @@ def kill_all(pids):
     assert pids
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
+
+
+def monitor_clients(pod):
+    """How many are connected to QEMU's monitor."""
+    qemu, = pod.processes("qemu")
+    with open(f"/proc/{qemu}/net/unix", encoding="utf-8") as file:
+        return sum(line.rstrip().endswith("/monitor.sock")
+                   and line.split()[5] == CONNECTED for line in file)
+
+
+@contextlib.contextmanager
+def owing(pod):
+    """QEMU is busy with a question of libvirtd's until what it yields is
+    called: it writes to a pipe that nobody reads."""
+    path = "/run/owed"
+    os.mkfifo(pod.outside(path))
+    connection = pod.connect()
+    question = json.dumps({"execute": "pmemsave", "arguments": {
+        "val": 0, "size": 4096, "filename": path}})
+    domain, = connection.listAllDomains()
+
+    def ask():
+        with contextlib.suppress(libvirt.libvirtError):
+            libvirt_qemu.qemuMonitorCommand(domain, question, 0)
+
+    def waits():
+        qemu, = pod.processes("qemu")
+        with open(f"/proc/{qemu}/wchan", encoding="ascii") as file:
+            return file.read() in OPENING
+
+    def pay():
+        with open(pod.outside(path), "rb") as file:
+            assert len(file.read()) == 4096
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        wait_until(waits, PATIENCE, "QEMU to be busy")
+        yield pay
+    finally:
+        thread.join(PATIENCE)
+        with contextlib.suppress(libvirt.libvirtError):
+            connection.close()
 
 
 def drivers_of(pod):
@@ -143,6 +192,19 @@ def test_a_machine_has_disks_of_each_kind(launcher_lab, tmp_path):
     kill_all(pod.processes("libvirtd"))
     wait_until(lambda: not pod.status()["libvirtUp"], PATIENCE,
                "libvirtd to be missed", interval=0.001)
+    wait_until(lambda: pod.status()["libvirtUp"], PATIENCE,
+               "libvirtd to be back")
+    assert pod.domain()["state"] == "Running"
+    machine.check()
+
+    # The next one also where QEMU owes an answer to the one that died.
+    with owing(pod) as pay:
+        kill_all(pod.processes("libvirtd"))
+        wait_until(lambda: not monitor_clients(pod), PATIENCE,
+                   "QEMU to be alone")
+        wait_until(lambda: monitor_clients(pod), PATIENCE,
+                   "somebody to ask QEMU")
+        pay()
     wait_until(lambda: pod.status()["libvirtUp"], PATIENCE,
                "libvirtd to be back")
     assert pod.domain()["state"] == "Running"
