@@ -72,20 +72,17 @@ on_timeout(void *arg)
 static int
 dial(const char *path)
 {
-	AUTO(close_fd)
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int connected;
+	int fd;
 
-	if (fd == -1 || strlen(path) >= sizeof(address.sun_path))
+	if (strlen(path) >= sizeof(address.sun_path))
 		return -1;
 	memcpy(address.sun_path, path, strlen(path));
-	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) ==
-	    -1)
-		return -1;
-	connected = fd;
-	fd = -1;
-	return connected;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd != -1 && connect(fd, (const struct sockaddr *)&address,
+				sizeof(address)) == -1)
+		close_fd(&fd);
+	return fd;
 }
 
 static int

@@ -36,11 +36,11 @@ setup(void **state)
 	log_init("test", LOG_LEVEL_ERROR, LOG_FORMAT_JSON);
 	f->loop = loop_new();
 	f->peer = -1;
-	(void)strcpy(f->dir, "/tmp/owed-XXXXXX");
+	(void)snprintf(f->dir, sizeof(f->dir), "/tmp/owed-XXXXXX");
 	assert_non_null(mkdtemp(f->dir));
 	(void)snprintf(f->socket, sizeof(f->socket), "%s/monitor.sock", f->dir);
 	(void)snprintf(f->pattern, sizeof(f->pattern), "%s/mon*.sock", f->dir);
-	(void)strcpy(address.sun_path, f->socket);
+	memcpy(address.sun_path, f->socket, strlen(f->socket));
 	f->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(
 		bind(f->listener, (struct sockaddr *)&address, sizeof(address)),
