@@ -15,9 +15,9 @@ from kubeapi import wait_for
 MIB = 1 << 20
 DISK_IMAGE = "ferry/disk:test"
 DISK_MIB = 16
-# 24 MiB/s of 16 MiB, again and again: with half of that for the transfer it
+# 48 MiB/s of 16 MiB, again and again: with a fifth of that for the transfer it
 # never ends by itself.
-BUSY = "16,6000"
+BUSY = "16,12000"
 SLOW = "10Mi"
 LIMIT = 10 * MIB
 EPHEMERAL = "/var/run/kubevirt-ephemeral-disks"
