@@ -369,6 +369,7 @@ class Machine:
         selector = f"kubevirt.io/created-by={self.vmi['metadata']['uid']}"
         self.cluster.delete(VM, self.name)
         for what, left in (
+                ("object", lambda: self.cluster.find(VM, self.name)),
                 ("instance", lambda: self.cluster.find(VMI, self.name)),
                 ("pods", lambda: self.cluster.list("pods", selector))):
             wait_for(f"the {what} of {self.name} to go",
