@@ -28,8 +28,6 @@
 #define PAUSE_FIRST_US 100000U
 #define PAUSE_MAX_US 5000000U
 #define STEADY_MS 30000U /* lived that long: the next pause is short */
-/* QEMU's monitor does not answer while it waits for a page in post-copy. */
-#define OWED_MS 60000U
 
 static const char libvirtd_conf[] = "auth_unix_ro = \"none\"\n"
 				    "auth_unix_rw = \"none\"\n"
@@ -252,8 +250,8 @@ again(void *arg)
 	struct libvirtd *libvirtd = arg;
 	AUTO(free_ptr) char *pattern = monitor_pattern(&libvirtd->config);
 
-	libvirtd->owed = owed_new(libvirtd->config.loop, pattern, OWED_MS,
-				  spawn_again, libvirtd);
+	libvirtd->owed = owed_new(libvirtd->config.loop, pattern,
+				  LIBVIRTD_OWED_MS, spawn_again, libvirtd);
 	if (libvirtd->owed == NULL)
 		spawn_again(libvirtd);
 }

@@ -5,7 +5,8 @@
 /*
  * libvirtd - the pod's own libvirtd: configured, started, started again.
  *
- * QEMU lives on when libvirtd dies; the next one finds it. Its host UUID is the
+ * QEMU lives on when libvirtd dies; the next one finds it, and is started when
+ * QEMU owes the one before no answer (owed.h). Its host UUID is the
  * pod's own, since libvirt refuses to migrate between equal ones. What libvirt
  * has to know about QEMU is copied from what `probe` found out on this node,
  * which saves seconds; libvirt checks by itself whether it still holds.
@@ -19,6 +20,10 @@ struct children;
 struct err;
 struct libvirtd;
 struct loop;
+
+/* How long QEMU may take for that: in post-copy it does not answer while it
+ * waits for a page. */
+#define LIBVIRTD_OWED_MS 60000U
 
 struct libvirtd_config {
 	struct loop *loop;

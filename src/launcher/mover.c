@@ -8,12 +8,14 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "launcher/flight.h"
+#include "launcher/libvirtd.h"
 #include "launcher/overseer.h"
 #include "virt/conn.h"
 #include "virt/domain.h"
 #include "virt/job.h"
 
-#define DAEMON_BACK_MS 60000U /* libvirtd is started again meanwhile */
+/* libvirtd is started again meanwhile. */
+#define DAEMON_BACK_MS (LIBVIRTD_OWED_MS + 60000U)
 #define DAEMON_LOOK_US 100000U
 #define RECOVER_PAUSE_US 1000000U
 

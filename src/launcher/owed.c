@@ -40,6 +40,15 @@ answered(struct owed *owed, size_t id_len)
 	return false;
 }
 
+/* Whoever is told may free it, or not yet. */
+static void
+tell(struct owed *owed)
+{
+	loop_io_want(owed->io, 0);
+	loop_timer_stop(owed->timer);
+	owed->fn(owed->arg);
+}
+
 static void
 on_ready(unsigned ready, void *arg)
 {
@@ -55,7 +64,7 @@ on_ready(unsigned ready, void *arg)
 		if (!answered(owed, strlen(owed->id)))
 			return;
 	}
-	owed->fn(owed->arg);
+	tell(owed);
 }
 
 static void
@@ -65,7 +74,7 @@ on_timeout(void *arg)
 
 	log_warning(NULL, "QEMU does not answer, starting libvirtd all the "
 			  "same");
-	owed->fn(owed->arg);
+	tell(owed);
 }
 
 /* -1: nobody listens there. */

@@ -62,13 +62,11 @@ def pytest_runtest_makereport(item, call):
         used = item.funcargs.get(name)
         if report.failed and used is not None:
             report.sections.append((name, used.logs()))
-    cluster_used = item.funcargs.get("cluster")
+    cluster_used = item.funcargs.get("cluster") or getattr(
+        item.funcargs.get("kills"), "cluster", None)
     if report.failed and cluster_used is not None:
         report.sections.append(("ferry-cluster",
                                 cluster_used.log()[-LOG_SHOWN:]))
-    kills_used = item.funcargs.get("kills")
-    if report.failed and kills_used is not None:
-        report.sections.append(("kills", kills_used.cluster.log()))
     api_used = item.funcargs.get("api")
     if report.failed and isinstance(api_used, Api):
         report.sections.append(("ferry-api", api_used.log()[-LOG_SHOWN:]))

@@ -22,8 +22,8 @@ DOMAINS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir,
                        "data", "domain", "*.out.xml")
 MIB = 1 << 20
 CONNECTED = "03"  # in /proc/net/unix
-# Where the kernel lets somebody wait who opens a pipe that nobody reads.
-OPENING = ("wait_for_partner", "fifo_open")
+OPENAT = "257"  # in /proc/PID/syscall
+OWED_BYTES = 4096
 
 
 @pytest.fixture(scope="module", name="shared_lab")
@@ -88,7 +88,7 @@ def owing(pod):
     os.mkfifo(pod.outside(path))
     connection = pod.connect()
     question = json.dumps({"execute": "pmemsave", "arguments": {
-        "val": 0, "size": 4096, "filename": path}})
+        "val": 0, "size": OWED_BYTES, "filename": path}})
     domain, = connection.listAllDomains()
 
     def ask():
@@ -97,14 +97,26 @@ def owing(pod):
 
     def waits():
         qemu, = pod.processes("qemu")
-        with open(f"/proc/{qemu}/wchan", encoding="ascii") as file:
-            return file.read() in OPENING
+        with open(f"/proc/{qemu}/syscall", encoding="ascii") as file:
+            return file.read().split()[0] == OPENAT
 
     def pay():
-        with open(pod.outside(path), "rb") as file:
-            assert len(file.read()) == 4096
+        """Reads it; where QEMU is gone nothing ever comes."""
+        read = b""
+        pipe = os.open(pod.outside(path), os.O_RDONLY | os.O_NONBLOCK)
 
-    thread = threading.Thread(target=ask)
+        def more():
+            nonlocal read
+            with contextlib.suppress(BlockingIOError):
+                read += os.read(pipe, OWED_BYTES)
+            return len(read) == OWED_BYTES
+
+        try:
+            wait_until(more, PATIENCE, "what QEMU writes")
+        finally:
+            os.close(pipe)
+
+    thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     try:
         wait_until(waits, PATIENCE, "QEMU to be busy")

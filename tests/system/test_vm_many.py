@@ -56,7 +56,7 @@ def test_many_move_at_once_within_the_limits(cluster):
 def test_nothing_is_lost_of_what_they_write_meanwhile(cluster):
     """QEMU's emulation loses track of what a guest writes where memory has a
     certain size (docs/decisions/0028). Seen where the computer has too much to
-    do: such guests were harmed in about every second run of this."""
+    do: with three moves instead of two, two of three runs harmed a guest."""
     machines = [cluster.start_machine(f"writer{i}", wait=False, dirty="8,max")
                 for i in range(WRITERS)]
     for machine in machines:
