@@ -198,7 +198,7 @@ run(struct half *half)
 {
 	bool eager = true;
 
-	for (int turn = 0; turn <= RELAY_TURNS; turn++) {
+	for (int reads = 0; reads <= RELAY_READS; reads++) {
 		enum flow flow = write_head(half);
 
 		if (flow == FLOW_SOURCE)
@@ -209,7 +209,7 @@ run(struct half *half)
 			return flow;
 		if (half->source_ended)
 			return end(half);
-		if (!eager || turn == RELAY_TURNS)
+		if (!eager || reads == RELAY_READS)
 			break;
 		if (borrow_pipe(half) == FLOW_FAILED)
 			return FLOW_FAILED;

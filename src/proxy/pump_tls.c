@@ -165,7 +165,7 @@ read_outward(struct half *half, bool *ret_eager)
 static enum flow
 outward(struct half *half)
 {
-	for (int turn = 0; turn < RELAY_TURNS; turn++) {
+	for (int reads = 0; reads < RELAY_READS; reads++) {
 		bool eager = false;
 		enum flow flow;
 
@@ -301,7 +301,7 @@ inward(struct half *half)
 {
 	bool eager = true;
 
-	for (int turn = 0;;) {
+	for (int reads = 0;;) {
 		enum flow flow = write_output(half);
 
 		if (flow != FLOW_SOURCE)
@@ -310,7 +310,7 @@ inward(struct half *half)
 			return end_inward(half);
 		/* Only here, with nothing left to write, may the half rest. */
 		if (!half->rest_complete) {
-			if (!eager || turn++ == RELAY_TURNS)
+			if (!eager || reads++ == RELAY_READS)
 				return rest_inward(half);
 			flow = receive(half, &eager);
 			if (flow == FLOW_SOURCE)

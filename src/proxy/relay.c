@@ -80,6 +80,7 @@ release_half(struct half *half)
 static void
 release(struct relay *relay)
 {
+	turn_give_back(&relay->turn);
 	loop_io_free(relay->local_io);
 	loop_io_free(relay->net_io);
 	loop_timer_free(relay->watch_timer);
@@ -171,6 +172,7 @@ run_half(struct half *half)
 	const struct pump *pump = half->relay->pump;
 	enum flow flow;
 
+	half->moved = 0;
 	flow = half->outward ? pump->outward(half) : pump->inward(half);
 	note_stall(half, flow);
 	half->flow = flow;
@@ -205,6 +207,21 @@ tls_is_due(struct relay *relay)
 		return false;
 	return relay->offloaded ? tls_ktls_wrote(tls, 0)
 				: tls_stream_wants_to_send(tls);
+}
+
+static void
+want(void *arg)
+{
+	struct relay *relay = arg;
+	const struct half *out = &relay->out, *in = &relay->in;
+	bool reads = out->flow == FLOW_SOURCE && !turn_waits(&relay->turn);
+
+	loop_io_want(relay->local_io,
+		     (reads ? LOOP_READ : 0U) |
+			     (in->flow == FLOW_SINK ? LOOP_WRITE : 0U));
+	loop_io_want(relay->net_io,
+		     (in->flow == FLOW_SOURCE ? LOOP_READ : 0U) |
+			     (out->flow == FLOW_SINK ? LOOP_WRITE : 0U));
 }
 
 /* Sets what to wait for, or ends the relay; it may be finished after this. */
@@ -242,12 +259,36 @@ settle(struct relay *relay)
 				 LINGER_STEP_MS * US_PER_MS);
 	}
 
-	loop_io_want(relay->local_io,
-		     (out->flow == FLOW_SOURCE ? LOOP_READ : 0U) |
-			     (in->flow == FLOW_SINK ? LOOP_WRITE : 0U));
-	loop_io_want(relay->net_io,
-		     (in->flow == FLOW_SOURCE ? LOOP_READ : 0U) |
-			     (out->flow == FLOW_SINK ? LOOP_WRITE : 0U));
+	want(relay);
+}
+
+/* Who has little to say, or has to wait for tokens, needs no turn. */
+static void
+run_outward(struct relay *relay)
+{
+	struct half *out = &relay->out;
+
+	run_half(out);
+	if ((out->flow == FLOW_SOURCE || out->flow == FLOW_SINK) &&
+	    out->moved >= RELAY_BULK_BYTES)
+		turn_use(&relay->turn, out->moved);
+	else
+		turn_give_back(&relay->turn);
+}
+
+/*
+ * Reads from the local program; in its turn, if there was much to read the last
+ * time. Inward there are no turns: what is on its way has been let go by the
+ * other side, in its own order.
+ */
+static void
+read_local(struct relay *relay)
+{
+	bool bulk =
+		relay->out.moved >= RELAY_EAGER_BYTES && !relay->config.urgent;
+
+	if (!bulk || turn_take(&relay->turn))
+		run_outward(relay);
 }
 
 static void
@@ -256,7 +297,7 @@ local_ready(unsigned ready, void *arg)
 	struct relay *relay = arg;
 
 	if ((ready & LOOP_READ) && relay->out.flow == FLOW_SOURCE)
-		run_half(&relay->out);
+		read_local(relay);
 	if ((ready & LOOP_WRITE) && relay->in.flow == FLOW_SINK)
 		run_half(&relay->in);
 	settle(relay);
@@ -270,7 +311,7 @@ net_ready(unsigned ready, void *arg)
 	if ((ready & LOOP_READ) && relay->in.flow == FLOW_SOURCE)
 		run_half(&relay->in);
 	if ((ready & LOOP_WRITE) && relay->out.flow == FLOW_SINK)
-		run_half(&relay->out);
+		run_outward(relay);
 	settle(relay);
 }
 
@@ -280,7 +321,7 @@ limit_passed(void *arg)
 	struct relay *relay = arg;
 
 	if (relay->out.flow == FLOW_LIMIT)
-		run_half(&relay->out);
+		run_outward(relay);
 	settle(relay);
 }
 
@@ -429,10 +470,12 @@ enlarge_local_buffer(const struct relay *relay)
 }
 
 void
-relay_start(struct relay *relay, struct loop *loop, struct pool *pool)
+relay_start(struct relay *relay, struct loop *loop, struct pool *pool,
+	    struct turns *turns)
 {
 	relay->loop = loop;
 	relay->pool = pool;
+	turn_init(&relay->turn, turns, want, relay);
 	if (offload(relay) == -1) {
 		finish(relay);
 		return;
@@ -489,6 +532,7 @@ relay_count(struct half *half, size_t bytes)
 {
 	struct counters *counters = half->relay->config.counters;
 
+	half->moved += bytes;
 	counter_add(half->outward ? &counters->sent_bytes
 				  : &counters->received_bytes,
 		    bytes);

@@ -35,6 +35,7 @@ struct loop;
 struct pool;
 struct relay;
 struct tls_stream;
+struct turns;
 
 struct relay_config {
 	int local_fd;             /* a connected unix socket, non-blocking */
@@ -60,7 +61,9 @@ struct relay *relay_new(const struct relay_config *config);
  * and after done(). */
 void relay_free(struct relay *relay);
 
-void relay_start(struct relay *relay, struct loop *loop, struct pool *pool);
+/* Loop, pool and turns are the worker's, and outlive the relay. */
+void relay_start(struct relay *relay, struct loop *loop, struct pool *pool,
+		 struct turns *turns);
 
 /* Cuts a running stream; done() is called unless it was before. */
 void relay_abort(struct relay *relay, const struct failure *why);

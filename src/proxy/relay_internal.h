@@ -12,6 +12,7 @@
 #include "proxy/pool.h"
 #include "proxy/reason.h"
 #include "proxy/relay.h"
+#include "proxy/turns.h"
 #include "tls/stream.h"
 
 /* What a half waits for after it has done what it could. */
@@ -27,10 +28,13 @@ enum flow {
  * How many full reads a half does before others get their turn. At 256 KiB
  * each this is well below a millisecond's worth of encryption.
  */
-#define RELAY_TURNS 4
+#define RELAY_READS 4
 
 /* A read at least this large is likely to find more at once. */
 #define RELAY_EAGER_BYTES (64U * 1024)
+
+/* A stream that moves less has little to say, and gives its turn back. */
+#define RELAY_BULK_BYTES (16U * 1024)
 
 /* One direction. Either the buffer or the pipe is used. */
 struct half {
@@ -42,6 +46,7 @@ struct half {
 	bool discard;      /* the sink is gone; what comes is dropped */
 	enum flow flow;
 	uint64_t blocked_ns; /* since when the sink is full, or 0 */
+	size_t moved;        /* bytes in the last run */
 
 	uint8_t *buf;   /* borrowed, NULL when empty */
 	size_t rest_at; /* inward: where the wire bytes not yet opened are */
@@ -74,9 +79,10 @@ struct relay {
 	size_t head_len;
 	struct half out;
 	struct half in;
-	bool offloaded; /* the kernel seals and opens the records */
-	bool probing;   /* the peer is alive but its window is closed */
-	bool ended;     /* done() has been called */
+	struct turn turn; /* the outward half's, to read in bulk */
+	bool offloaded;   /* the kernel seals and opens the records */
+	bool probing;     /* the peer is alive but its window is closed */
+	bool ended;       /* done() has been called */
 	uint64_t linger_until_ms;
 	struct failure failure;
 };

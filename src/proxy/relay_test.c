@@ -48,6 +48,7 @@ struct done {
 struct rig {
 	struct loop *loop;
 	struct pool *pool;
+	struct turns *turns;
 	struct end a, b;
 	struct relay *relay_a, *relay_b;
 	struct counters counters_a, counters_b;
@@ -110,6 +111,7 @@ rig_start(struct rig *rig, bool tls, enum tls_engine engine_a,
 
 	rig->loop = loop_new();
 	rig->pool = pool_new();
+	rig->turns = turns_new(rig->loop);
 	testnet_tcp_pair(net);
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, local_a),
@@ -151,12 +153,12 @@ rig_start(struct rig *rig, bool tls, enum tls_engine engine_a,
 
 	pair.client.stream = pair.server.stream = NULL;
 	testpair_done(&pair);
-	relay_start(rig->relay_a, rig->loop, rig->pool);
+	relay_start(rig->relay_a, rig->loop, rig->pool, rig->turns);
 	check_offload(rig->relay_a, tls && engine_a == TLS_ENGINE_RECORD &&
 					    is_offloaded('a'));
 	if (rig->hold_b)
 		return;
-	relay_start(rig->relay_b, rig->loop, rig->pool);
+	relay_start(rig->relay_b, rig->loop, rig->pool, rig->turns);
 	check_offload(rig->relay_b, tls && engine_b == TLS_ENGINE_RECORD &&
 					    is_offloaded('b'));
 }
@@ -178,6 +180,7 @@ rig_done(struct rig *rig)
 	end_done(&rig->a);
 	end_done(&rig->b);
 	limit_unref(rig->limit);
+	turns_free(rig->turns);
 	pool_free(rig->pool);
 	loop_free(rig->loop);
 }
@@ -369,7 +372,7 @@ all_in_one_go(bool tls)
 	ssize_t n;
 
 	rig_start(&rig, tls, TLS_ENGINE_RECORD, TLS_ENGINE_RECORD);
-	give(&rig.a, RELAY_TURNS * TLS_BATCH_PLAIN - 40000, &rig.seed);
+	give(&rig.a, RELAY_READS * TLS_BATCH_PLAIN - 40000, &rig.seed);
 	give(&rig.b, 0, &rig.seed);
 	while (rig.a.sent < rig.a.len ||
 	       rig.counters_a.sent_bytes < rig.a.len) {
@@ -379,7 +382,7 @@ all_in_one_go(bool tls)
 		rig.a.sent += n > 0 ? (size_t)n : 0;
 		loop_poll(rig.loop);
 	}
-	relay_start(rig.relay_b, rig.loop, rig.pool);
+	relay_start(rig.relay_b, rig.loop, rig.pool, rig.turns);
 	while (rig.b.got_len < rig.a.len) {
 		assert_true(loop_now_ms() < deadline);
 		n = recv(rig.b.fd, rig.b.got + rig.b.got_len, MOST, 0);

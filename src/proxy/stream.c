@@ -70,7 +70,8 @@ start_in_worker(struct worker *worker, void *arg)
 {
 	struct stream *stream = arg;
 
-	relay_start(stream->relay, worker_loop(worker), worker_pool(worker));
+	relay_start(stream->relay, worker_loop(worker), worker_pool(worker),
+		    worker_turns(worker));
 }
 
 void

@@ -11,12 +11,14 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "proxy/pool.h"
+#include "proxy/turns.h"
 
 struct worker {
 	pthread_t thread;
 	unsigned number;
 	struct loop *loop;
 	struct pool *pool;
+	struct turns *turns;
 };
 
 struct workers {
@@ -52,6 +54,7 @@ start(struct worker *worker, unsigned number)
 	worker->number = number;
 	worker->loop = loop_new();
 	worker->pool = pool_new();
+	worker->turns = turns_new(worker->loop);
 
 	/* Signals are for the main thread. */
 	(void)sigfillset(&all);
@@ -90,6 +93,7 @@ workers_stop(struct workers *workers)
 
 		worker_post(worker, stop_loop, NULL);
 		(void)pthread_join(worker->thread, NULL);
+		turns_free(worker->turns);
 		pool_free(worker->pool);
 		loop_free(worker->loop);
 	}
@@ -131,4 +135,10 @@ struct pool *
 worker_pool(struct worker *worker)
 {
 	return worker->pool;
+}
+
+struct turns *
+worker_turns(struct worker *worker)
+{
+	return worker->turns;
 }

@@ -10,14 +10,15 @@
  * slow request therefore never delays a migration's memory, and several
  * streams use several cores.
  *
- * A worker owns its loop, its pool of buffers, and the relays it runs. Nobody
- * else touches them: what others want is posted.
+ * A worker owns its loop, its pool of buffers, the turns that its streams take,
+ * and the relays it runs. Nobody else touches them: what others want is posted.
  */
 
 #include <stddef.h>
 
 struct loop;
 struct pool;
+struct turns;
 struct workers;
 
 #define WORKERS_MAX 64
@@ -38,5 +39,6 @@ void worker_post(struct worker *worker,
 /* Only in the worker's own thread. */
 struct loop *worker_loop(struct worker *worker);
 struct pool *worker_pool(struct worker *worker);
+struct turns *worker_turns(struct worker *worker);
 
 #endif

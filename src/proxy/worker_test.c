@@ -61,7 +61,8 @@ start_relay(struct worker *worker, void *arg)
 {
 	struct job *job = arg;
 
-	relay_start(job->relay, worker_loop(worker), worker_pool(worker));
+	relay_start(job->relay, worker_loop(worker), worker_pool(worker),
+		    worker_turns(worker));
 }
 
 static void
