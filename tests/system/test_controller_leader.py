@@ -67,18 +67,19 @@ def test_a_leader_that_hangs_loses_the_lead_and_writes_no_more(
 
 
 class Assassin:
-    """Kills the leader at its n-th write from now on."""
+    """Kills the leader at its n-th write of something from now on."""
 
-    def __init__(self, controllers, number, when):
+    def __init__(self, controllers, number, when, what=""):
         self.controllers = controllers
         self.number = number
+        self.what = what
         self.count = 0
         self.victim = controllers.leader()
         self.struck_at = None
         setattr(self.victim.faults, f"{when}_write", self.look)
 
     def look(self, seen):
-        if not is_write(seen) or self.struck_at:
+        if not is_write(seen) or self.struck_at or self.what not in str(seen):
             return
         self.count += 1
         if self.count == self.number:
@@ -96,20 +97,25 @@ class Assassin:
         return self.struck_at is not None
 
 
+def kill_once(assassin, travel, before=()):
+    """A journey with an assassin; at what it struck, None if it has not."""
+    try:
+        travel()
+    except (AssertionError, TimeoutError) as error:
+        raise AssertionError(f"killed at {assassin.struck_at}, after "
+                             f"{before}") from error
+    return str(assassin.struck_at) if assassin.done() else None
+
+
 def kill_everywhere(controllers, when, travel):
     """One journey for each write, until one needs fewer than that."""
     struck = []
     while True:
-        assassin = Assassin(controllers, len(struck) + 1, when)
-        try:
-            travel()
-        except (AssertionError, TimeoutError) as error:
-            raise AssertionError(
-                f"killed {when} {assassin.struck_at}, after {struck}") \
-                from error
-        if not assassin.done():
+        at = kill_once(Assassin(controllers, len(struck) + 1, when), travel,
+                       struck)
+        if at is None:
             return struck
-        struck.append(str(assassin.struck_at))
+        struck.append(at)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -125,8 +131,11 @@ def test_a_migration_survives_its_leader_at_every_write(controllers, played,
 
     struck = kill_everywhere(controllers, when, travel)
     print(f"killed {when}:", *struck, sep="\n")
+    # Writes that do not wait for each other have no order: the n-th may have
+    # been another one each time.
     for part in ("/pods", "/virtualmachineinstances/", "/status"):
-        assert any(part in each for each in struck), struck
+        if not any(part in each for each in struck):
+            assert kill_once(Assassin(controllers, 1, when, part), travel)
 
 
 @pytest.mark.parametrize("step", STEPS_OF_CANCEL)
