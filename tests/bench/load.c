@@ -177,13 +177,13 @@ run_clients(const struct load *load, void *(*run)(void *), bool compare,
 }
 
 static void
-run_streams(const struct load *load, bool compare)
+run_streams(const struct load *load, enum sink_way way)
 {
 	struct interval interval;
 	struct client sum;
 
-	sink_take_streams(load->listen_fd, load->streams, compare);
-	run_clients(load, send_stream, compare, &sum, &interval);
+	sink_take_streams(load->listen_fd, load->streams, way);
+	run_clients(load, send_stream, way == SINK_COMPARES, &sum, &interval);
 	printf("{\"streams\": %u, \"bytes\": %" PRIu64
 	       ", \"seconds\": %.6f, \"cpu_seconds\": %.6f}\n",
 	       load->streams, sum.done, interval.seconds, interval.cpu_seconds);
@@ -192,13 +192,13 @@ run_streams(const struct load *load, bool compare)
 void
 load_throughput(const struct load *load)
 {
-	run_streams(load, false);
+	run_streams(load, load->reads ? SINK_READS : SINK_DISCARDS);
 }
 
 void
 load_verify(const struct load *load)
 {
-	run_streams(load, true);
+	run_streams(load, SINK_COMPARES);
 }
 
 void

@@ -10,6 +10,7 @@
  * process, from the main thread: the sink's threads stay.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ struct load {
 	int listen_fd;
 	const char *cpu_path;
 	unsigned streams; /* streams, or concurrent clients */
+	bool reads;       /* throughput: the sink copies what it takes */
 	unsigned count;   /* idle: connections to open */
 	size_t message;   /* roundtrip: bytes there and back */
 	uint64_t time_ns; /* how long to go on */

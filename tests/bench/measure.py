@@ -56,6 +56,7 @@ class Plan:
     patience: float  # seconds to spend on repeating disturbed runs
     seconds: dict    # by measure name
     measures: tuple  # names of those to take
+    reads: bool = False  # bulk data is copied at the far end
 
 
 @dataclasses.dataclass(frozen=True)
@@ -317,6 +318,8 @@ class Session:
     def _measure(self, number, measure, site):
         seconds = str(self.plan.seconds[measure.name])
         arguments = [*measure.arguments, "--seconds", seconds]
+        if self.plan.reads and measure.name.startswith("streams"):
+            arguments.append("--reads")
         taken = [self._take(site, arguments) for _ in range(measure.repeat)]
         each = [measure.figures(raw) for raw, _ in taken]
         figures = {name: statistics.median(some[name] for some in each)

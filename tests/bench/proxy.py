@@ -33,6 +33,8 @@ def parse_arguments(arguments):
                         help="rounds in which every peer is measured once")
     parser.add_argument("--quick", action="store_true",
                         help="about 1.5 minutes: an indication, no verdict")
+    parser.add_argument("--reads", action="store_true",
+                        help="let the far end copy what arrives, as QEMU does")
     parser.add_argument("--only", metavar="PEER,PEER",
                         help="only peers whose names start like this")
     parser.add_argument("--measure", metavar="NAME,NAME",
@@ -122,6 +124,7 @@ def describe_settings(selected, plan):
             sysctls[name] = " ".join(path.read_text().split())
     return {"sysctls": sysctls, "rounds": plan.rounds,
             "seconds": plan.seconds, "patience": plan.patience,
+            "far_end": "reads" if plan.reads else "discards",
             "block_bytes": 262144,
             "roundtrip_bytes": measure.ROUNDTRIP_BYTES,
             "clients": measure.CLIENTS,
@@ -187,7 +190,8 @@ def main(arguments):
     tools = find_tools(options.build, selected)
     plan = measure.QUICK if options.quick else measure.FULL
     plan = dataclasses.replace(plan, rounds=options.rounds or plan.rounds,
-                               measures=select_measures(options.measure))
+                               measures=select_measures(options.measure),
+                               reads=options.reads)
     start = time.monotonic()
     world.enter()
     session = run_session(selected, plan, tools)

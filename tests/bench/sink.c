@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +22,15 @@
 struct acceptor {
 	int listen_fd;
 	unsigned streams;
-	bool compare;
+	enum sink_way way;
 };
 
 struct stream {
 	int fd;
-	bool compare;
+	enum sink_way way;
+	char *buffer; /* TAKE_SIZE */
+	int pipe[2];  /* only to discard, as is null_fd */
+	int null_fd;
 };
 
 static void
@@ -46,17 +51,47 @@ check_order(const struct block_header *header, uint64_t sequence)
 		    header->sequence, sequence);
 }
 
-/* Reads one block through a buffer of TAKE_SIZE. */
+/* Moves that many bytes to where nobody reads them, without a copy. */
 static bool
-take_block(const struct stream *stream, char *buffer,
-	   struct block_header *ret_header)
+discard(const struct stream *stream, size_t size)
 {
+	while (size > 0) {
+		ssize_t n = splice(stream->fd, NULL, stream->pipe[1], NULL,
+				   size, SPLICE_F_MOVE);
+
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		size -= (size_t)n;
+		while (n > 0) {
+			ssize_t gone =
+				splice(stream->pipe[0], NULL, stream->null_fd,
+				       NULL, (size_t)n, SPLICE_F_MOVE);
+
+			if (gone <= 0)
+				die("cannot discard: %m");
+			n -= gone;
+		}
+	}
+	return true;
+}
+
+/* Reads one block through the buffer, or only its header. */
+static bool
+take_block(const struct stream *stream, struct block_header *ret_header)
+{
+	char *buffer = stream->buffer;
+
+	if (stream->way == SINK_DISCARDS)
+		return read_full(stream->fd, ret_header, sizeof(*ret_header)) &&
+		       discard(stream, BLOCK_SIZE - sizeof(*ret_header));
 	for (size_t at = 0; at < BLOCK_SIZE; at += TAKE_SIZE) {
 		if (!read_full(stream->fd, buffer, TAKE_SIZE))
 			return false;
 		if (at == 0)
 			memcpy(ret_header, buffer, sizeof(*ret_header));
-		if (stream->compare &&
+		if (stream->way == SINK_COMPARES &&
 		    !block_is_intact(ret_header, at, buffer, TAKE_SIZE))
 			die("block %" PRIu64 " of stream %" PRIu64
 			    " arrived damaged",
@@ -65,22 +100,50 @@ take_block(const struct stream *stream, char *buffer,
 	return true;
 }
 
+static struct stream *
+open_stream(const struct acceptor *acceptor)
+{
+	struct stream *stream = malloc(sizeof(*stream));
+
+	if (stream == NULL)
+		die("out of memory");
+	*stream = (struct stream){ .way = acceptor->way,
+				   .buffer = malloc(TAKE_SIZE) };
+	if (stream->buffer == NULL)
+		die("out of memory");
+	stream->null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (stream->null_fd == -1 || pipe2(stream->pipe, O_CLOEXEC) == -1)
+		die("cannot open /dev/null and a pipe: %m");
+	/* A smaller one will do if this is too large for the user. */
+	(void)fcntl(stream->pipe[0], F_SETPIPE_SZ, BLOCK_SIZE);
+	stream->fd = address_accept(acceptor->listen_fd);
+	return stream;
+}
+
+static void
+close_stream(struct stream *stream)
+{
+	close(stream->fd);
+	close(stream->null_fd);
+	close(stream->pipe[0]);
+	close(stream->pipe[1]);
+	free(stream->buffer);
+	free(stream);
+}
+
 static void *
 take_stream(void *arg)
 {
 	struct stream *stream = arg;
-	char *buffer = malloc(TAKE_SIZE);
 	struct block_header header = { 0 };
 	uint64_t taken = 0;
 	char greeting;
 
-	if (buffer == NULL)
-		die("out of memory");
 	if (!read_full(stream->fd, &greeting, 1) ||
 	    !write_full(stream->fd, &greeting, 1))
 		die("a stream ended before it began");
 	for (uint64_t i = 0; !header.is_last; i++) {
-		if (!take_block(stream, buffer, &header))
+		if (!take_block(stream, &header))
 			die("a stream ended early, after %" PRIu64 " bytes",
 			    taken);
 		check_order(&header, i);
@@ -90,9 +153,7 @@ take_stream(void *arg)
 		die("cannot acknowledge a stream: %m");
 	/* The client closes first; a relay may still want to tell us so. */
 	(void)read_full(stream->fd, &greeting, 1);
-	close(stream->fd);
-	free(buffer);
-	free(stream);
+	close_stream(stream);
 	return NULL;
 }
 
@@ -101,27 +162,20 @@ accept_streams(void *arg)
 {
 	struct acceptor *acceptor = arg;
 
-	for (unsigned i = 0; i < acceptor->streams; i++) {
-		struct stream *stream = malloc(sizeof(*stream));
-
-		if (stream == NULL)
-			die("out of memory");
-		stream->fd = address_accept(acceptor->listen_fd);
-		stream->compare = acceptor->compare;
-		start_thread(take_stream, stream);
-	}
+	for (unsigned i = 0; i < acceptor->streams; i++)
+		start_thread(take_stream, open_stream(acceptor));
 	free(acceptor);
 	return NULL;
 }
 
 void
-sink_take_streams(int listen_fd, unsigned streams, bool compare)
+sink_take_streams(int listen_fd, unsigned streams, enum sink_way way)
 {
 	struct acceptor *acceptor = malloc(sizeof(*acceptor));
 
 	if (acceptor == NULL)
 		die("out of memory");
-	*acceptor = (struct acceptor){ listen_fd, streams, compare };
+	*acceptor = (struct acceptor){ listen_fd, streams, way };
 	start_thread(accept_streams, acceptor);
 }
 

@@ -11,15 +11,18 @@
  * program.
  */
 
-#include <stdbool.h>
+/* What becomes of the bytes. Order and number of blocks are always checked. */
+enum sink_way {
+	SINK_DISCARDS, /* the kernel drops them: relays have the CPU */
+	SINK_READS,    /* copied into a buffer, as QEMU would */
+	SINK_COMPARES, /* each compared with what block_fill() makes */
+};
 
 /*
  * Accepts `streams` connections on listen_fd and serves each in a thread: the
- * greeting is returned, then blocks are taken (see block.h). With `compare`
- * every byte is compared with what block_fill() makes of it, otherwise only
- * the blocks' order and number are checked.
+ * greeting is returned, then blocks are taken (see block.h).
  */
-void sink_take_streams(int listen_fd, unsigned streams, bool compare);
+void sink_take_streams(int listen_fd, unsigned streams, enum sink_way way);
 
 /* Returns what arrives, on any number of connections, from one thread. */
 void sink_echo(int listen_fd);
