@@ -20,6 +20,7 @@ struct source {
 	pthread_t mover;
 	struct loop_timer *cut_timer; /* runs from an abort to its grace */
 	void (*changed)(void *ctx);
+	void (*resume)(void *ctx);
 	void *ctx;
 };
 
@@ -66,6 +67,8 @@ take_news(void *ctx, const struct flight_news *news)
 		record->mode = LAUNCH_MODE_PAUSED;
 	if (news->aborting != LAUNCH_REASON_NONE)
 		begin_abort(source);
+	if (news->resume)
+		source->resume(source->ctx);
 	if (news->last) {
 		(void)pthread_join(source->mover, NULL);
 		source->running = false;
@@ -95,6 +98,7 @@ source_start(const struct source_config *config)
 
 	flight_init(&source->flight, &config->flight, take_news, source);
 	source->changed = config->changed;
+	source->resume = config->resume;
 	source->ctx = config->ctx;
 	source->run = config->mover != NULL ? config->mover : mover_run;
 	source->cut_timer = loop_timer_new(config->flight.loop, cut, source);
@@ -104,6 +108,7 @@ source_start(const struct source_config *config)
 		.role = LAUNCH_SOURCE,
 		.start_us = time_now_us(),
 		.mode = LAUNCH_PRE_COPY,
+		.watched = config->watched,
 	};
 	if (run(source, &err) == -1)
 		outcome_unstarted(&source->record, &err, time_now_us());
@@ -153,7 +158,7 @@ source_abort(struct source *source, struct err *err)
 }
 
 int
-source_recover(struct source *source, struct err *err)
+source_recover(struct source *source, bool listening, struct err *err)
 {
 	if (source->running)
 		return err_set(err, ERR_CONFLICT, "the migration goes on");
@@ -161,7 +166,12 @@ source_recover(struct source *source, struct err *err)
 	    source->record.reason != LAUNCH_REASON_POST_COPY_FAILED)
 		return err_set(err, ERR_CONFLICT,
 			       "there is no post-copy that broke");
+	if (listening &&
+	    flight_peek(&source->flight).stream != QMP_STREAM_PAUSED)
+		return err_set(err, ERR_CONFLICT,
+			       "QEMU is not at a break of its stream");
 	source->flight.config.migration.recover = true;
+	source->flight.config.listening = listening;
 	if (run(source, err) == -1)
 		return -1;
 	/* Whatever was asked for before is not asked of this try. */
@@ -170,6 +180,25 @@ source_recover(struct source *source, struct err *err)
 	free(source->record.message);
 	source->record.message = xstrdup("");
 	return 0;
+}
+
+void
+source_stream(struct source *source, enum qmp_stream stream)
+{
+	struct launch_record *record = &source->record;
+
+	if (stream == QMP_STREAM_PAUSED)
+		record->breaks++;
+	else if (stream == QMP_STREAM_POST_COPY ||
+		 stream == QMP_STREAM_COMPLETED)
+		record->mended = record->breaks;
+	flight_stream(&source->flight, stream);
+}
+
+void
+source_refused(struct source *source, const struct err *err)
+{
+	flight_refused(&source->flight, err);
 }
 
 enum outcome_wish
