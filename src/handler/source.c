@@ -367,7 +367,7 @@ may_recover(const struct facts *f, const struct launch_record *r,
 
 	if (!f->proxy_up || !target_is_ready(f))
 		return false;
-	d->listening = r->watched && listening != -1;
+	d->listening = r->watched && listening >= 0;
 	return !d->listening ||
 	       (r->breaks > 0 && (uint64_t)listening >= r->breaks);
 }

@@ -322,17 +322,25 @@ qmp_connect(const char *path)
 }
 
 void
-qmp_dial(struct qmp *qmp)
+qmp_adopt(struct qmp *qmp, int fd)
 {
-	if (qmp->state != STATE_AWAY)
-		return;
-	qmp->fd = qmp_connect(qmp->path);
-	if (qmp->fd == -1)
-		return;
+	qmp->fd = fd;
 	qmp->state = STATE_DIALED;
-	qmp->io = loop_io_new(qmp->loop, qmp->fd, on_readable, qmp);
+	qmp->io = loop_io_new(qmp->loop, fd, on_readable, qmp);
 	loop_io_want(qmp->io, LOOP_READ);
 	loop_timer_start(qmp->timer, QMP_READY_MS * US_PER_MS);
+}
+
+void
+qmp_dial(struct qmp *qmp)
+{
+	int fd;
+
+	if (qmp->state != STATE_AWAY)
+		return;
+	fd = qmp_connect(qmp->path);
+	if (fd != -1)
+		qmp_adopt(qmp, fd);
 }
 
 int

@@ -55,6 +55,10 @@ void qmp_free(struct qmp *qmp);
 /* Connects, unless it is or tries to; nothing happens where nobody listens. */
 void qmp_dial(struct qmp *qmp);
 
+/* The same over a connection that is there, for tests. Takes fd, which does not
+ * block. */
+void qmp_adopt(struct qmp *qmp, int fd);
+
 /* It is connected, and takes commands out of band. */
 bool qmp_ready(const struct qmp *qmp);
 
