@@ -19,7 +19,7 @@
 #define GREETING "{\"QMP\": {\"version\": {}, \"capabilities\": [\"oob\"]}}\r\n"
 #define EVENT(status)                                                        \
 	"{\"event\": \"MIGRATION\", \"data\": {\"status\": \"" status "\"}}" \
-								      "\r\n"
+	"\r\n"
 
 /* QEMU is played: who listens, and says what a test wants. */
 struct fixture {
