@@ -93,10 +93,12 @@ listen_again(void *arg)
 		try_again(mend, &err);
 }
 
-static void
+/* Whether there is something to be told about it. */
+static bool
 follow_target(struct mend *mend, enum qmp_stream stream)
 {
 	struct launch_record *target = &mend->launcher->target;
+	uint64_t breaks = target->breaks, mended = target->mended;
 
 	if (stream == QMP_STREAM_PAUSED) {
 		target->breaks++;
@@ -109,6 +111,7 @@ follow_target(struct mend *mend, enum qmp_stream stream)
 		target->watched = false;
 		target->breaks = target->mended = target->listening = 0;
 	}
+	return target->breaks != breaks || target->mended != mended;
 }
 
 static void
@@ -116,15 +119,18 @@ on_told(void *ctx, enum qmp_stream stream)
 {
 	struct mend *mend = ctx;
 	struct launcher *launcher = mend->launcher;
+	bool changed = false;
 
-	log_info(NULL, "QEMU's stream: %s", qmp_stream_name(stream));
 	if (launcher->source != NULL &&
 	    !source_record(launcher->source)->completed)
-		source_stream(launcher->source, stream);
+		changed = source_stream(launcher->source, stream);
 	else if (launcher->target.uid != NULL && !launcher->target.completed)
-		follow_target(mend, stream);
-	else
+		changed = follow_target(mend, stream);
+	if (!changed && stream != QMP_STREAM_RECOVERS) {
+		log_debug(NULL, "QEMU's stream: %s", qmp_stream_name(stream));
 		return;
+	}
+	log_info(NULL, "QEMU's stream: %s", qmp_stream_name(stream));
 	launcher_touch(launcher);
 }
 

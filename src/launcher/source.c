@@ -182,10 +182,11 @@ source_recover(struct source *source, bool listening, struct err *err)
 	return 0;
 }
 
-void
+bool
 source_stream(struct source *source, enum qmp_stream stream)
 {
 	struct launch_record *record = &source->record;
+	uint64_t breaks = record->breaks, mended = record->mended;
 
 	if (stream == QMP_STREAM_PAUSED)
 		record->breaks++;
@@ -193,6 +194,7 @@ source_stream(struct source *source, enum qmp_stream stream)
 		 stream == QMP_STREAM_COMPLETED)
 		record->mended = record->breaks;
 	flight_stream(&source->flight, stream);
+	return record->breaks != breaks || record->mended != mended;
 }
 
 void

@@ -61,8 +61,9 @@ int source_abort(struct source *source, struct err *err);
  * already, else by libvirt. ERR_CONFLICT when it did not break. */
 int source_recover(struct source *source, bool listening, struct err *err);
 
-/* What QEMU says of its own stream, and why it does not take it up again. */
-void source_stream(struct source *source, enum qmp_stream stream);
+/* What QEMU says of its own stream, and why it does not take it up again.
+ * Returns whether the record has changed. */
+bool source_stream(struct source *source, enum qmp_stream stream);
 void source_refused(struct source *source, const struct err *err);
 
 /* What was seen of the domain: one that was stalled may have ended well.

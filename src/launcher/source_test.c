@@ -282,7 +282,7 @@ test_a_break_is_counted_and_taken_up_by_qemu(void **state)
 	struct err err;
 
 	assert_true(r->watched);
-	source_stream(f->source, QMP_STREAM_POST_COPY);
+	assert_false(source_stream(f->source, QMP_STREAM_POST_COPY));
 	assert_int_equal(r->breaks, 0);
 	let_go(&(struct flight_news){
 		.last = true,
@@ -294,7 +294,7 @@ test_a_break_is_counted_and_taken_up_by_qemu(void **state)
 	/* libvirt has lost its connection, and QEMU has not: it goes on. */
 	assert_int_equal(source_recover(f->source, true, &err), -1);
 	assert_int_equal(err.kind, ERR_CONFLICT);
-	source_stream(f->source, QMP_STREAM_PAUSED);
+	assert_true(source_stream(f->source, QMP_STREAM_PAUSED));
 	assert_int_equal(r->breaks, 1);
 	assert_int_equal(r->mended, 0);
 	assert_int_equal(source_recover(f->source, true, &err), 0);
@@ -307,11 +307,11 @@ test_a_break_is_counted_and_taken_up_by_qemu(void **state)
 	(void)err_set(&err, ERR_REFUSED, "no");
 	source_refused(f->source, &err);
 	assert_true(flight_peek(flight).refused);
-	source_stream(f->source, QMP_STREAM_RECOVERS);
+	assert_false(source_stream(f->source, QMP_STREAM_RECOVERS));
 	assert_int_equal(r->mended, 0);
-	source_stream(f->source, QMP_STREAM_POST_COPY);
+	assert_true(source_stream(f->source, QMP_STREAM_POST_COPY));
 	assert_int_equal(r->mended, 1);
-	source_stream(f->source, QMP_STREAM_PAUSED);
+	assert_true(source_stream(f->source, QMP_STREAM_PAUSED));
 	assert_int_equal(r->breaks, 2);
 	assert_int_equal(flight_peek(flight).breaks, 2);
 }
