@@ -53,6 +53,18 @@ begin_abort(struct source *source)
 			 source->flight.config.abort_grace_ms * US_PER_MS);
 }
 
+/* QEMU lets go of the guest as it hands it over: how much it was slowed down
+ * stays. */
+static void
+take_progress(struct launch_record *record, const struct launch_progress *now)
+{
+	uint32_t throttle = record->progress.throttle_percent;
+
+	record->progress = *now;
+	if (throttle > now->throttle_percent)
+		record->progress.throttle_percent = throttle;
+}
+
 static void
 take_news(void *ctx, const struct flight_news *news)
 {
@@ -60,7 +72,7 @@ take_news(void *ctx, const struct flight_news *news)
 	struct launch_record *record = &source->record;
 
 	if (news->has_progress)
-		record->progress = news->progress;
+		take_progress(record, &news->progress);
 	if (news->post_copy)
 		outcome_switched(record);
 	if (news->paused)

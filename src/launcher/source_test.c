@@ -316,6 +316,27 @@ test_a_break_is_counted_and_taken_up_by_qemu(void **state)
 	assert_int_equal(flight_peek(flight).breaks, 2);
 }
 
+static bool
+is_handed_over(const struct fixture *f)
+{
+	return source_record(f->source)->progress.percent == 99;
+}
+
+static void
+test_how_much_the_guest_was_slowed_down_stays(void **state)
+{
+	struct fixture *f = *state;
+	const struct launch_progress *p = &source_record(f->source)->progress;
+
+	let_go(&(struct flight_news){
+		.has_progress = true,
+		.progress = { .percent = 98, .throttle_percent = 70 } });
+	let_go(&(struct flight_news){ .has_progress = true,
+				      .progress = { .percent = 99 } });
+	wait_until(f, is_handed_over);
+	assert_int_equal(p->throttle_percent, 70);
+}
+
 int
 main(void)
 {
@@ -337,6 +358,9 @@ main(void)
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_a_break_is_counted_and_taken_up_by_qemu, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_how_much_the_guest_was_slowed_down_stays, setup,
 			teardown),
 	};
 
