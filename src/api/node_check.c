@@ -36,6 +36,7 @@ static const struct rule state_rules[] = {
 	{ "targetNodeDomainDetected", SIDE_TARGET },
 	{ "targetNodeDomainReadyTimestamp", SIDE_TARGET },
 	{ "targetWaitsFor", SIDE_TARGET },
+	{ "targetListensAfterBreaks", SIDE_TARGET },
 	{ "sourceWaitsFor", SIDE_SOURCE },
 	{ "startTimestamp", SIDE_SOURCE },
 	{ "mode", SIDE_SOURCE },

@@ -90,6 +90,7 @@ static const struct {
 	{ STATE, "abortStatus", "'Succeeded'", true, false },
 	{ STATE, "sourceWaitsFor", "'it'", true, false },
 	{ STATE, "targetWaitsFor", "'it'", false, true },
+	{ STATE, "targetListensAfterBreaks", "1", false, true },
 	{ STATE, "endTimestamp", "'2026-01-01T00:00:00Z'", true, true },
 	{ STATE, "completed", "true", true, true },
 	{ STATE, "failed", "true", true, true },

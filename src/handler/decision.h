@@ -61,6 +61,7 @@ struct decision {
 	struct wishes wishes;
 	enum step step;
 	bool finish; /* stop: what flows may go on to its end; else it is cut */
+	bool listening; /* recover: QEMU on the target waits for it */
 	uint64_t grace_s;
 	struct decision_event events[DECISION_EVENTS_MAX];
 	size_t event_count;

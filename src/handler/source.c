@@ -326,12 +326,14 @@ mirror(const struct launch_record *r, struct decision *d)
 			  launch_abort_name(r->abort));
 }
 
-/* Whether the guest stands because post-copy broke; by its domain, which does
- * not change while it is only tried to take it up again. */
+/* Whether the guest stands because post-copy broke; not by the reason of its
+ * record, which goes while it is only tried to take it up again. */
 static void
 tell_stalled(const struct facts *f, struct decision *d)
 {
-	bool stands = f->status->cause == LAUNCH_CAUSE_POST_COPY_FAILED;
+	bool stands = launch_record_broken(
+		facts_record(f, LAUNCH_SOURCE),
+		f->status->cause == LAUNCH_CAUSE_POST_COPY_FAILED);
 	const json_t *told = js_find(js_arr_at(f->object, "status.conditions"),
 				     "type", COND_PAUSED);
 
@@ -350,6 +352,27 @@ tell_stalled(const struct facts *f, struct decision *d)
 }
 
 /*
+ * Whether it can be tried to take it up again. QEMU on the target has to listen
+ * first, after this very break; one that is connected to too early is lost.
+ * Where QEMU has no second monitor, or the target knows nothing of it, libvirt
+ * asks there by itself.
+ */
+static bool
+may_recover(const struct facts *f, const struct launch_record *r,
+	    struct decision *d)
+{
+	int64_t listening =
+		js_int_at(f->object,
+			  "status.migrationState.targetListensAfterBreaks", -1);
+
+	if (!f->proxy_up || !target_is_ready(f))
+		return false;
+	d->listening = r->watched && listening >= 0;
+	return !d->listening ||
+	       (r->breaks > 0 && (uint64_t)listening >= r->breaks);
+}
+
+/*
  * The way between the nodes was cut when the machine was on both of them, and
  * both halves wait. Nothing is lost as long as the way can be mended: to give
  * up would be to lose it, so that nobody does.
@@ -363,7 +386,7 @@ source_recovers(const struct facts *f, struct decision *d)
 		return false;
 	mirror(r, d);
 	tell_stalled(f, d);
-	if (f->proxy_up && target_is_ready(f))
+	if (may_recover(f, r, d))
 		d->step = STEP_RECOVER;
 	else
 		decision_again(d, f->now_us + DECIDE_RETRY_US);

@@ -208,6 +208,59 @@ test_a_broken_post_copy_is_taken_up_again_and_never_given_up(void **state)
 	scene_end(&s);
 }
 
+/* QEMU on the target has to listen first, and again after each break. */
+static void
+test_a_broken_post_copy_waits_for_the_target_to_listen(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	record = scene_begin_transfer(&s);
+	record->mode = LAUNCH_POST_COPY;
+	record->reason = LAUNCH_REASON_POST_COPY_FAILED;
+	record->end_us = TEST_NOW;
+	record->watched = true;
+	s.node.status.state = LAUNCH_PAUSED;
+	s.node.status.cause = LAUNCH_CAUSE_POST_COPY_FAILED;
+	/* A target that knows nothing of it: libvirt asks there. */
+	scene_expect(&s, "source-recovers", STEP_RECOVER);
+	assert_false(s.decision.listening);
+	/* QEMU here has noticed nothing, and may not have to. */
+	scene_set_state(&s, "targetListensAfterBreaks", json_integer(0));
+	scene_expect(&s, "source-recovers", STEP_NONE);
+	record->breaks = 1;
+	scene_expect(&s, "source-recovers", STEP_NONE);
+	assert_true(s.decision.again_us < DECISION_NEVER);
+	assert_string_equal(paused_reason(&s), "PostCopyFailed");
+	scene_set_state(&s, "targetListensAfterBreaks", json_integer(1));
+	scene_expect(&s, "source-recovers", STEP_RECOVER);
+	assert_true(s.decision.listening);
+	/* That word is of the break before. */
+	record->mended = 1;
+	record->breaks = 2;
+	scene_expect(&s, "source-recovers", STEP_NONE);
+	scene_set_state(&s, "targetListensAfterBreaks", json_integer(2));
+	scene_expect(&s, "source-recovers", STEP_RECOVER);
+	scene_take_over(&s);
+	/* It goes on, which libvirt does not notice. */
+	record->reason = LAUNCH_REASON_NONE;
+	record->mended = 2;
+	scene_expect(&s, "source-runs", STEP_NONE);
+	assert_string_equal(paused_reason(&s), "");
+	/* A machine that has no second monitor. */
+	*record = (struct launch_record){
+		.uid = record->uid,
+		.message = record->message,
+		.role = LAUNCH_SOURCE,
+		.mode = LAUNCH_POST_COPY,
+		.reason = LAUNCH_REASON_POST_COPY_FAILED,
+	};
+	scene_expect(&s, "source-recovers", STEP_RECOVER);
+	assert_false(s.decision.listening);
+	scene_end(&s);
+}
+
 static void
 test_a_source_that_gave_the_machine_away_does_not_give_it_up(void **state)
 {
@@ -460,6 +513,8 @@ main(void)
 			test_an_abort_is_passed_on_and_cuts_what_does_not_end),
 		cmocka_unit_test(
 			test_a_broken_post_copy_is_taken_up_again_and_never_given_up),
+		cmocka_unit_test(
+			test_a_broken_post_copy_waits_for_the_target_to_listen),
 		cmocka_unit_test(
 			test_a_source_that_gave_the_machine_away_does_not_give_it_up),
 		cmocka_unit_test(

@@ -374,7 +374,8 @@ source_listens(void *arg, const json_t *result, const struct err *failure)
 	if (failure == NULL)
 		remember_listener(m, PROXY_SOURCE, m->step_uid);
 	if (failure == NULL && m->decision.step == STEP_RECOVER)
-		call_uid(m, LAUNCH_RECOVER);
+		call(m, LAUNCH_RECOVER,
+		     launch_recover_encode(m->step_uid, m->decision.listening));
 	else
 		machine_step_done(m, failure);
 }

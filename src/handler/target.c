@@ -247,8 +247,13 @@ target_tells(const struct facts *f, struct decision *d)
 	if (has_arrived(f) || (r->completed && r->failed))
 		return false;
 	decide_waits_no_more(f, d);
-	if (f->proxy_up)
+	if (f->proxy_up) {
 		tell_listener(f, d);
+		/* With it, where: the source comes at once. */
+		if (r->watched)
+			wish_set(w, MEMBER_STATE "targetListensAfterBreaks",
+				 json_integer((json_int_t)r->listening));
+	}
 	if (r->domain_detected)
 		wish_set(w, MEMBER_STATE "targetNodeDomainDetected",
 			 json_true());

@@ -32,6 +32,42 @@ test_a_target_prepares_listens_and_tells(void **state)
 	assert_string_equal(s.decision.events[0].text,
 			    "Migration Target is listening at 10.0.0.2, on "
 			    "ports: 4711,4712");
+	/* A launcher that knows nothing of listening again. */
+	assert_null(js_at(s.after, STATE "targetListensAfterBreaks"));
+	scene_end(&s);
+}
+
+static void
+test_a_target_says_that_it_listens_again(void **state)
+{
+	struct launch_record *record;
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "b", "Running", true);
+	record = testnode_record(&s.node, LAUNCH_TARGET);
+	record->watched = true;
+	s.node.facts.target.uid = TEST_UID;
+	scene_expect(&s, "target-tells", STEP_NONE);
+	assert_int_equal(
+		js_int_at(s.after, STATE "targetListensAfterBreaks", -1), 0);
+	scene_take_over(&s);
+	record->mode = LAUNCH_POST_COPY;
+	record->breaks = record->listening = 1;
+	/* Nobody could come: without a way it is not said. */
+	scene_set_state(&s, "startTimestamp",
+			json_string("2023-11-14T22:13:19Z"));
+	s.node.facts.proxy_up = false;
+	s.node.facts.target.uid = "";
+	scene_expect(&s, "target-tells", STEP_NONE);
+	assert_int_equal(
+		js_int_at(s.after, STATE "targetListensAfterBreaks", -1), 0);
+	s.node.facts.proxy_up = true;
+	scene_expect(&s, "target-listens", STEP_LISTEN_TARGET);
+	s.node.facts.target.uid = TEST_UID;
+	scene_expect(&s, "target-tells", STEP_NONE);
+	assert_int_equal(
+		js_int_at(s.after, STATE "targetListensAfterBreaks", -1), 1);
 	scene_end(&s);
 }
 
@@ -302,6 +338,7 @@ main(void)
 		cmocka_unit_test(
 			test_a_machine_of_a_newer_launcher_is_refused_before_it_is_sent),
 		cmocka_unit_test(test_a_target_prepares_listens_and_tells),
+		cmocka_unit_test(test_a_target_says_that_it_listens_again),
 		cmocka_unit_test(
 			test_a_target_takes_finalizes_completes_and_tidies_up),
 		cmocka_unit_test(test_a_failed_target_is_told_to_go),

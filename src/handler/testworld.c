@@ -12,9 +12,10 @@ int64_t now_us;
 bool lost;
 bool shares;
 bool there;
+bool watched;
 unsigned long long seed;
 unsigned run;
-unsigned post_copies, unconfirmed;
+unsigned post_copies, unconfirmed, mended;
 
 unsigned
 dice(unsigned sides)
@@ -171,9 +172,11 @@ transfer_stalls(void)
 		from->reason = LAUNCH_REASON_POST_COPY_FAILED;
 		if (from->end_us == 0)
 			from->end_us = now_us;
+		from->breaks += watched;
 		set_domain(A, LAUNCH_PAUSED, LAUNCH_CAUSE_POST_COPY_FAILED);
 	}
 	if (is_alive(B)) {
+		to->breaks += watched;
 		to->reason = LAUNCH_REASON_POST_COPY_FAILED;
 		set_domain(B, LAUNCH_PAUSED, LAUNCH_CAUSE_POST_COPY_FAILED);
 	}
@@ -221,8 +224,12 @@ transfer(void)
 	if (from == NULL || from->completed || !is_alive(A))
 		return;
 	post = from->mode == LAUNCH_POST_COPY;
-	if (from->reason == LAUNCH_REASON_POST_COPY_FAILED || is_held())
+	if (from->reason == LAUNCH_REASON_POST_COPY_FAILED || is_held()) {
+		/* By its launcher, when it comes to it. */
+		if (to != NULL && is_alive(B) && dice(2) == 0)
+			to->listening = to->breaks;
 		return;
+	}
 	if (!way || to == NULL || !is_alive(B)) {
 		if (post)
 			transfer_stalls();
@@ -233,7 +240,7 @@ transfer(void)
 			from->cut_streams = true;
 		else
 			transfer_breaks(LAUNCH_REASON_CANCELED);
-	} else if (post && dice(3) > 0) {
+	} else if (post && dice(6) > 0) {
 		return; /* the rest is on its way */
 	} else if (!to->domain_detected) {
 		to->domain_detected = true;

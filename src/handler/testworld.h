@@ -28,14 +28,15 @@ struct place {
 extern struct place places[NODES];
 extern json_t *live; /* the machine on the server */
 extern int64_t now_us;
-extern bool lost;   /* somebody has killed what the guest was in */
-extern bool shares; /* the machine has a disk that both nodes write to */
-extern bool there;  /* its guest has run on the target */
+extern bool lost;    /* somebody has killed what the guest was in */
+extern bool shares;  /* the machine has a disk that both nodes write to */
+extern bool there;   /* its guest has run on the target */
+extern bool watched; /* QEMU has a second monitor */
 extern unsigned long long seed;
 extern unsigned run; /* the number that a failure is found again with */
 
 /* How often it came to that. */
-extern unsigned post_copies, unconfirmed;
+extern unsigned post_copies, unconfirmed, mended;
 
 unsigned dice(unsigned sides);
 

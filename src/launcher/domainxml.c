@@ -349,10 +349,32 @@ put_emulated_memory(struct domain_work *w)
 		"memory-backend-ram,id=ferry.ram,size=%" PRIu64 "b", bytes);
 	AUTO(free_ptr) char *size = xasprintf("size=%" PRIu64 "b", bytes);
 
-	xml_open(w->xml, "qemu:commandline");
 	put_argument(w, "-object", object);
 	put_argument(w, "-machine", "memory-backend=ferry.ram");
 	put_argument(w, "-m", size);
+}
+
+/* The launcher's own, beside libvirt's; the same in each pod (qmp.h). */
+static void
+put_monitor(struct domain_work *w)
+{
+	AUTO(free_ptr)
+	char *socket =
+		xasprintf("socket,id=ferry.monitor,path=%s/" DOMAIN_MONITOR
+			  ",server=on,wait=off",
+			  w->in->runtime);
+
+	put_argument(w, "-chardev", socket);
+	put_argument(w, "-mon", "chardev=ferry.monitor,mode=control");
+}
+
+static void
+put_arguments(struct domain_work *w)
+{
+	xml_open(w->xml, "qemu:commandline");
+	if (!w->in->kvm)
+		put_emulated_memory(w);
+	put_monitor(w);
 	xml_close(w->xml);
 }
 
@@ -366,8 +388,7 @@ put_domain(struct domain_work *w, struct err *err)
 
 	xml_open(w->xml, "domain");
 	xml_attr(w->xml, "type", w->in->kvm ? "kvm" : "qemu");
-	if (!w->in->kvm)
-		xml_attr(w->xml, "xmlns:qemu", QEMU_NAMESPACE);
+	xml_attr(w->xml, "xmlns:qemu", QEMU_NAMESPACE);
 	xml_leaf(w->xml, "name", name);
 	xml_leaf(w->xml, "uuid", js_str_at(w->domain, "firmware.uuid"));
 	put_metadata(w);
@@ -385,8 +406,7 @@ put_domain(struct domain_work *w, struct err *err)
 	xml_leaf(w->xml, "on_crash", "destroy");
 	if (put_devices(w, err) == -1)
 		return -1;
-	if (!w->in->kvm)
-		put_emulated_memory(w);
+	put_arguments(w);
 	xml_close(w->xml);
 	return 0;
 }

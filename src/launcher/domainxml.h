@@ -29,9 +29,12 @@ struct domain_input {
 	unsigned long long multi_queue;
 	bool kvm;
 	const char *containers; /* where kernelBoot's image is */
-	const char *runtime;    /* directory of sockets of serial and VNC */
+	const char *runtime;    /* directory of sockets: serial, VNC, monitor */
 	const char *console;    /* file that the serial port is written to */
 };
+
+/* The socket of QEMU's second monitor, in `runtime`. */
+#define DOMAIN_MONITOR "virt-monitor"
 
 /* "NAMESPACE_NAME"; the caller frees. */
 char *domain_name(const char *ns, const char *name);

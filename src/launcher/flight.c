@@ -48,6 +48,8 @@ flight_begin(struct flight *flight)
 	flight->start_ms = loop_now_ms();
 	flight->state = (struct flight_state){
 		.post_copy = flight->config.migration.recover,
+		.stream = flight->state.stream,
+		.breaks = flight->state.breaks,
 	};
 }
 
@@ -123,6 +125,26 @@ void
 flight_over(struct flight *flight)
 {
 	mark(flight, &flight->state.over);
+}
+
+void
+flight_stream(struct flight *flight, enum qmp_stream stream)
+{
+	(void)pthread_mutex_lock(&flight->lock);
+	flight->state.stream = stream;
+	flight->state.breaks += stream == QMP_STREAM_PAUSED;
+	(void)pthread_cond_broadcast(&flight->changed);
+	(void)pthread_mutex_unlock(&flight->lock);
+}
+
+void
+flight_refused(struct flight *flight, const struct err *err)
+{
+	(void)pthread_mutex_lock(&flight->lock);
+	flight->state.refused = true;
+	flight->state.refusal = *err;
+	(void)pthread_cond_broadcast(&flight->changed);
+	(void)pthread_mutex_unlock(&flight->lock);
 }
 
 bool

@@ -22,6 +22,7 @@
 
 #include "launcher/monitor.h"
 #include "launcher/outcome.h"
+#include "launcher/qmp.h"
 #include "launchrpc/record.h"
 #include "virt/migrate.h"
 
@@ -34,6 +35,9 @@ struct flight_config {
 	struct monitor_limits limits;
 	uint64_t max_downtime_ms; /* 0: QEMU's own */
 	uint64_t abort_grace_ms;  /* before streams have to be cut */
+	/* A broken post-copy is taken up by QEMU itself, not by libvirt: its
+	 * second monitor is asked, and the target's listens already. */
+	bool listening;
 };
 
 struct flight_state {
@@ -42,6 +46,12 @@ struct flight_state {
 	bool switching; /* post-copy is being asked for */
 	bool post_copy; /* runs, as far as is known */
 	bool paused;    /* the guest, by the overseer */
+	/* QEMU's own word on its stream, how often that broke, and why it was
+	 * not taken up again when it was last asked to; the loop's to say. */
+	enum qmp_stream stream;
+	uint64_t breaks;
+	bool refused;
+	struct err refusal;
 	uint64_t abort_ms;
 	enum launch_reason abort_reason;
 };
@@ -51,6 +61,7 @@ struct flight_news {
 	bool has_progress;
 	struct launch_progress progress;
 	bool post_copy, paused;
+	bool resume; /* the mover's: QEMU is to take its stream up again */
 	enum launch_reason aborting; /* the overseer has decided to */
 	bool last;                   /* the mover's: there is an outcome */
 	struct outcome outcome;
@@ -93,6 +104,9 @@ bool flight_switch(struct flight *flight);
 void flight_switched(struct flight *flight, bool done);
 void flight_paused(struct flight *flight);
 void flight_over(struct flight *flight);
+
+void flight_stream(struct flight *flight, enum qmp_stream stream);
+void flight_refused(struct flight *flight, const struct err *err);
 
 /* Until something has changed or the time is over; false once it is over. */
 bool flight_wait(struct flight *flight, uint32_t ms);

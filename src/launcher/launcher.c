@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "launcher/domainxml.h"
 #include "launcher/libvirtd.h"
+#include "launcher/mend.h"
 #include "launcher/source.h"
 #include "launcher/virtworker.h"
 #include "meta/time.h"
@@ -347,6 +348,7 @@ launcher_look(struct launcher *launcher)
 			 (migrating(launcher) ? LAUNCHER_LOOK_MIGRATING_MS
 					      : LAUNCHER_LOOK_MS) *
 				 US_PER_MS);
+	mend_look(launcher->mend);
 	launcher->look_again = launcher->looking;
 	if (launcher->looking)
 		return;
@@ -539,6 +541,7 @@ launcher_new(const struct launcher_config *config)
 		virtworker_new("killer", config->loop, launcher->uri);
 	launcher->sampler =
 		virtworker_new("sampler", config->loop, launcher->uri);
+	launcher->mend = mend_new(launcher);
 	launcher->look_timer =
 		loop_timer_new(config->loop, look_late, launcher);
 	launcher->idle_timer = loop_timer_new(config->loop, idle, launcher);
@@ -557,6 +560,7 @@ launcher_free(struct launcher *launcher)
 	virtworker_free(launcher->actor);
 	virtworker_free(launcher->killer);
 	virtworker_free(launcher->sampler);
+	mend_free(launcher->mend);
 	loop_timer_free(launcher->look_timer);
 	loop_timer_free(launcher->idle_timer);
 	loop_timer_free(launcher->press_timer);

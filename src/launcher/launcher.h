@@ -27,6 +27,7 @@ struct children;
 struct err;
 struct launcher;
 struct loop;
+struct mend;
 struct rpc_pending;
 struct source;
 struct virt_watch;
@@ -44,6 +45,7 @@ struct launcher {
 	struct loop *loop;
 	struct children *children;
 	struct virtworker *looker, *actor, *killer, *sampler;
+	struct mend *mend;
 	const char *uri;
 	char *domain;
 	/* Told when something has changed, and asked who listens. */
@@ -120,7 +122,7 @@ int launcher_cancel(struct launcher *launcher, const char *uid,
 		    struct err *err);
 int launcher_finalize(struct launcher *launcher, const char *uid,
 		      struct err *err);
-int launcher_recover(struct launcher *launcher, const char *uid,
+int launcher_recover(struct launcher *launcher, const char *uid, bool listening,
 		     struct err *err);
 void launcher_stop(struct launcher *launcher, uint64_t grace_s);
 void launcher_kill(struct launcher *launcher);

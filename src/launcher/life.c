@@ -122,10 +122,20 @@ is_here(const struct virt_look *look)
 		look->why != VIRT_WHY_UNKNOWN);
 }
 
+/* By libvirt's word, in post-copy it runs, and the rest of it is on the way. */
+static bool
+is_in_post_copy(const struct virt_look *look)
+{
+	return look->why == VIRT_WHY_POST_COPY ||
+	       look->why == VIRT_WHY_POST_COPY_FAILED;
+}
+
 bool
 life_follow_target(struct launch_record *record, const struct virt_look *look,
 		   int64_t now_us)
 {
+	bool broken = launch_record_broken(
+		record, look->why == VIRT_WHY_POST_COPY_FAILED);
 	bool changed = false;
 
 	if (record->completed)
@@ -140,7 +150,7 @@ life_follow_target(struct launch_record *record, const struct virt_look *look,
 		record->start_us = now_us;
 		changed = true;
 	}
-	if (look->why == VIRT_WHY_POST_COPY_FAILED) {
+	if (broken) {
 		changed = changed ||
 			  record->reason != LAUNCH_REASON_POST_COPY_FAILED;
 		record->reason = LAUNCH_REASON_POST_COPY_FAILED;
@@ -160,10 +170,9 @@ life_follow_target(struct launch_record *record, const struct virt_look *look,
 		record->domain_ready_us = now_us;
 		changed = true;
 	}
-	/* In post-copy it runs, and the rest of it is on the way. libvirt says
-	 * "migrated" when QEMU has it all. */
-	if (look->why != VIRT_WHY_POST_COPY &&
-	    look->why != VIRT_WHY_POST_COPY_FAILED) {
+	/* libvirt says "migrated" when QEMU has it all; or before, when
+	 * post-copy broke before it has noticed that there is one. */
+	if (!is_in_post_copy(look) && !broken) {
 		record->completed = true;
 		record->end_us = now_us;
 		changed = true;

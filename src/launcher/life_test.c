@@ -295,6 +295,36 @@ test_a_machine_is_half_while_its_post_copy_is_broken(void **state)
 	assert_false(life_is_half(&r));
 }
 
+/* libvirt notices neither that it goes on, nor, in the moment of the switch,
+ * that it broke. */
+static void
+test_qemu_knows_better_whether_post_copy_is_broken(void **state)
+{
+	AUTO(launch_record_done)
+	struct launch_record r = { .role = LAUNCH_TARGET, .watched = true };
+	struct virt_look look = seen(VIRT_RUNNING, VIRT_WHY_MIGRATED);
+
+	(void)state;
+	r.breaks = 1;
+	assert_true(life_follow_target(&r, &look, 1));
+	assert_int_equal(r.reason, LAUNCH_REASON_POST_COPY_FAILED);
+	assert_int_equal(r.mode, LAUNCH_POST_COPY);
+	assert_false(r.completed);
+	look.why = VIRT_WHY_POST_COPY_FAILED;
+	r.mended = 1;
+	assert_true(life_follow_target(&r, &look, 2));
+	assert_int_equal(r.reason, LAUNCH_REASON_NONE);
+	assert_false(r.completed);
+	r.breaks = 2;
+	assert_true(life_follow_target(&r, &look, 3));
+	assert_int_equal(r.reason, LAUNCH_REASON_POST_COPY_FAILED);
+	r.mended = 2;
+	look.why = VIRT_WHY_MIGRATED;
+	assert_true(life_follow_target(&r, &look, 4));
+	assert_int_equal(r.reason, LAUNCH_REASON_NONE);
+	assert_true(r.completed && !r.failed);
+}
+
 static void
 test_a_machine_that_ends_in_post_copy_has_ended(void **state)
 {
@@ -326,6 +356,8 @@ main(void)
 		cmocka_unit_test(test_post_copy_is_ready_before_it_is_complete),
 		cmocka_unit_test(
 			test_a_machine_is_half_while_its_post_copy_is_broken),
+		cmocka_unit_test(
+			test_qemu_knows_better_whether_post_copy_is_broken),
 		cmocka_unit_test(
 			test_a_machine_that_ends_in_post_copy_has_ended),
 	};

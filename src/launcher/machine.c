@@ -53,9 +53,26 @@ machine_console(const struct options *options)
 }
 
 char *
+machine_monitor(const struct options *options)
+{
+	return xasprintf("%s/%s/" DOMAIN_MONITOR, options->private_dir,
+			 options->uid);
+}
+
+char *
 machine_socket_dir(const struct options *options)
 {
 	return xasprintf("%s/migrationproxy", options->share_dir);
+}
+
+char *
+machine_socket(const struct options *options, int channel)
+{
+	AUTO(free_ptr) char *dir = machine_socket_dir(options);
+
+	if (channel == MACHINE_CHANNEL_CONTROL)
+		return xasprintf("%s/%s-source.sock", dir, options->uid);
+	return xasprintf("%s/%s-%d-source.sock", dir, options->uid, channel);
 }
 
 int

@@ -24,12 +24,20 @@ struct virtworker;
 
 #define MACHINE_LIBVIRT_WAIT_MS 60000U
 
+#define MACHINE_CHANNEL_CONTROL 0
+#define MACHINE_CHANNEL_MEMORY 49152
+#define MACHINE_CHANNEL_DISKS 49153
+
 /* Where a machine's console is written, and sockets of its serial port and
  * screen are; the caller frees. */
 char *machine_runtime_dir(const struct options *options);
 char *machine_console(const struct options *options);
-/* Directory of the sockets of migrations. */
+/* The socket of QEMU's second monitor; the caller frees. */
+char *machine_monitor(const struct options *options);
+/* Directory of the sockets of migrations, and that of a channel; the same path
+ * on both sides. The caller frees. */
 char *machine_socket_dir(const struct options *options);
+char *machine_socket(const struct options *options, int channel);
 
 /* The vmi must be the launcher's own. */
 int machine_check(const struct options *options, const json_t *vmi,

@@ -18,6 +18,7 @@
 #include "launcher/launcher.h"
 #include "launcher/libvirtd.h"
 #include "launcher/machine.h"
+#include "launcher/mend.h"
 #include "launcher/source.h"
 #include "launcher/virtworker.h"
 #include "launchrpc/request.h"
@@ -28,8 +29,6 @@
  * the actor.
  */
 
-#define CHANNEL_MEMORY 49152
-#define CHANNEL_DISKS 49153
 #define MS_PER_S 1000
 
 /* A job that a client waits for. */
@@ -207,6 +206,7 @@ prepare_done(void *arg)
 			.message = xstrdup(""),
 			.role = LAUNCH_TARGET,
 			.mode = LAUNCH_PRE_COPY,
+			.watched = true,
 		};
 	} else {
 		log_error(NULL, "cannot prepare: %s", job->err.text);
@@ -332,6 +332,14 @@ source_changed(void *ctx)
 	launcher_look(launcher);
 }
 
+static void
+resume_source(void *ctx)
+{
+	struct launcher *launcher = ctx;
+
+	mend_resume(launcher->mend);
+}
+
 /* What a migration is made of, while it is being put together. */
 struct departure {
 	const struct launcher *launcher;
@@ -369,17 +377,6 @@ choose_disks(struct departure *d, struct err *err)
 	return 0;
 }
 
-static char *
-socket_path(const struct launcher *launcher, int channel)
-{
-	AUTO(free_ptr) char *dir = machine_socket_dir(&launcher->options);
-	const char *uid = launcher->options.uid;
-
-	if (channel == 0)
-		return xasprintf("%s/%s-source.sock", dir, uid);
-	return xasprintf("%s/%s-%d-source.sock", dir, uid, channel);
-}
-
 /*
  * What nobody has changed is not set: QEMU then stops a guest for 300 ms. As in
  * KubeVirt, where the default of 900 ms, which is shown, has no effect, and
@@ -398,13 +395,16 @@ static void
 depart(struct launcher *launcher, const struct departure *d)
 {
 	const struct migration_config *config = &d->config;
-	AUTO(free_ptr) char *control = socket_path(launcher, 0);
+	const struct options *options = &launcher->options;
 	AUTO(free_ptr)
-	char *control_uri =
-		libvirtd_peer_uri(launcher->options.nonroot, control);
-	AUTO(free_ptr) char *memory = socket_path(launcher, CHANNEL_MEMORY);
+	char *control = machine_socket(options, MACHINE_CHANNEL_CONTROL);
+	AUTO(free_ptr)
+	char *control_uri = libvirtd_peer_uri(options->nonroot, control);
+	AUTO(free_ptr)
+	char *memory = machine_socket(options, MACHINE_CHANNEL_MEMORY);
 	AUTO(free_ptr) char *memory_uri = xasprintf("unix://%s", memory);
-	AUTO(free_ptr) char *disks = socket_path(launcher, CHANNEL_DISKS);
+	AUTO(free_ptr)
+	char *disks = machine_socket(options, MACHINE_CHANNEL_DISKS);
 	AUTO(free_ptr) char *disks_uri = xasprintf("unix://%s", disks);
 	bool post_copy =
 		config->allow_post_copy && config->allow_workload_disruption;
@@ -412,7 +412,9 @@ depart(struct launcher *launcher, const struct departure *d)
 		config->completion_timeout_per_gib, d->bytes);
 	struct source_config source = {
 		.uid = d->request->migration_uid,
+		.watched = mend_is_possible(launcher->mend),
 		.changed = source_changed,
+		.resume = resume_source,
 		.ctx = launcher,
 	};
 
@@ -543,7 +545,8 @@ launcher_cancel(struct launcher *launcher, const char *uid, struct err *err)
 int
 launcher_finalize(struct launcher *launcher, const char *uid, struct err *err)
 {
-	static const int channels[] = { CHANNEL_MEMORY, CHANNEL_DISKS };
+	static const int channels[] = { MACHINE_CHANNEL_MEMORY,
+					MACHINE_CHANNEL_DISKS };
 	const struct launch_record *target = &launcher->target;
 
 	if (check_uid(target->uid != NULL ? target : NULL, uid, err) == -1)
@@ -552,7 +555,8 @@ launcher_finalize(struct launcher *launcher, const char *uid, struct err *err)
 		return err_set(err, ERR_CONFLICT,
 			       "the machine has not arrived");
 	for (size_t i = 0; i < sizeof(channels) / sizeof(channels[0]); i++) {
-		AUTO(free_ptr) char *path = socket_path(launcher, channels[i]);
+		AUTO(free_ptr)
+		char *path = machine_socket(&launcher->options, channels[i]);
 
 		(void)unlink(path);
 	}
@@ -560,7 +564,8 @@ launcher_finalize(struct launcher *launcher, const char *uid, struct err *err)
 }
 
 int
-launcher_recover(struct launcher *launcher, const char *uid, struct err *err)
+launcher_recover(struct launcher *launcher, const char *uid, bool listening,
+		 struct err *err)
 {
 	const struct launch_record *record =
 		launcher->source != NULL ? source_record(launcher->source)
@@ -568,5 +573,5 @@ launcher_recover(struct launcher *launcher, const char *uid, struct err *err)
 
 	if (check_uid(record, uid, err) == -1)
 		return -1;
-	return source_recover(launcher->source, err);
+	return source_recover(launcher->source, listening, err);
 }

@@ -18,6 +18,10 @@
 #define DAEMON_BACK_MS (LIBVIRTD_OWED_MS + 60000U)
 #define DAEMON_LOOK_US 100000U
 #define RECOVER_PAUSE_US 1000000U
+/* For QEMU to connect, and to agree with the other on what is left. */
+#define TAKE_UP_CONNECT_MS 5000U
+#define TAKE_UP_MS 60000U
+#define TAKE_UP_LOOK_MS 1000U
 
 /* A connection after the call: libvirtd may be on its way back. */
 static struct virt_conn *
@@ -97,6 +101,84 @@ renew_reason(struct flight *flight, struct virt_conn *conn, struct err *err)
 	return 0;
 }
 
+/*
+ * Whether the target's libvirtd answers, and has the domain: what leads to it
+ * leads to QEMU. QEMU itself must not find out that it does not.
+ */
+static int
+try_way(const struct flight *flight, struct err *err)
+{
+	const struct virt_migration *migration = &flight->config.migration;
+	struct virt_conn *peer = NULL;
+	struct virt_look look;
+	int rc;
+
+	if (virt_conn_open(migration->control_uri, &peer, err) == -1)
+		return -1;
+	virt_conn_keep_alive(peer);
+	rc = virt_domain_look(peer, migration->domain, &look, err);
+	if (rc == 0 && look.id == -1)
+		rc = err_set(err, ERR_NOT_FOUND,
+			     "the domain is not on the target");
+	virt_conn_close(peer);
+	return rc;
+}
+
+/* How long a stream may stay as it is, without an event; 0: as long as it
+ * takes. */
+static uint64_t
+patience_ms(enum qmp_stream stream)
+{
+	if (stream == QMP_STREAM_POST_COPY)
+		return 0;
+	return stream == QMP_STREAM_PAUSED ? TAKE_UP_CONNECT_MS : TAKE_UP_MS;
+}
+
+/* Until QEMU has sent the rest, or cannot. */
+static int
+wait_stream(struct flight *flight, uint64_t breaks, struct err *err)
+{
+	uint64_t start_ms = loop_now_ms();
+
+	for (;;) {
+		struct flight_state state = flight_peek(flight);
+		uint64_t limit_ms = patience_ms(state.stream);
+
+		if (state.stream == QMP_STREAM_COMPLETED)
+			return 0;
+		if (state.refused) {
+			*err = state.refusal;
+			return -1;
+		}
+		if (state.stream == QMP_STREAM_NONE ||
+		    state.stream == QMP_STREAM_FAILED)
+			return err_set(err, ERR_UNAVAILABLE,
+				       "QEMU says no more of its stream");
+		if (state.breaks != breaks)
+			return err_set(err, ERR_UNAVAILABLE,
+				       "the stream broke again");
+		if (limit_ms > 0 && loop_now_ms() - start_ms > limit_ms)
+			return err_set(err, ERR_TIMEOUT,
+				       "QEMU does not take its stream up");
+		(void)flight_wait(flight, TAKE_UP_LOOK_MS);
+	}
+}
+
+/* A broken post-copy, by QEMU alone (mend.h). */
+static int
+take_up(struct flight *flight, struct outcome *outcome)
+{
+	uint64_t breaks = flight_peek(flight).breaks;
+
+	if (try_way(flight, &outcome->err) == -1) {
+		outcome->fault = VIRT_FAULT_CONNECT;
+		return -1;
+	}
+	flight_tell(flight, &(struct flight_news){ .resume = true });
+	outcome->fault = VIRT_FAULT_POST_COPY;
+	return wait_stream(flight, breaks, &outcome->err);
+}
+
 /* The call itself. */
 static struct virt_conn *
 move(struct flight *flight, struct outcome *outcome)
@@ -113,6 +195,8 @@ move(struct flight *flight, struct outcome *outcome)
 		outcome->fault = VIRT_FAULT_DAEMON;
 	else if (renew_reason(flight, conn, &outcome->err) == -1)
 		outcome->fault = VIRT_FAULT_OTHER;
+	else if (flight->config.listening)
+		outcome->rc = take_up(flight, outcome);
 	else
 		outcome->rc = virt_migrate(conn, &flight->config.migration,
 					   &outcome->fault, &outcome->err);

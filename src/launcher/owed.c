@@ -7,15 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "launcher/qmp.h"
 
 #define READ_BYTES 4096U
 
@@ -77,23 +76,6 @@ on_timeout(void *arg)
 	tell(owed);
 }
 
-/* -1: nobody listens there. */
-static int
-dial(const char *path)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd;
-
-	if (strlen(path) >= sizeof(address.sun_path))
-		return -1;
-	memcpy(address.sun_path, path, strlen(path));
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd != -1 && connect(fd, (const struct sockaddr *)&address,
-				sizeof(address)) == -1)
-		close_fd(&fd);
-	return fd;
-}
-
 static int
 dial_first(const char *pattern)
 {
@@ -101,7 +83,7 @@ dial_first(const char *pattern)
 	int fd = -1;
 
 	if (glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc > 0)
-		fd = dial(found.gl_pathv[0]);
+		fd = qmp_connect(found.gl_pathv[0]);
 	globfree(&found);
 	return fd;
 }

@@ -121,8 +121,17 @@ static int
 method_recover(void *ctx, const json_t *params, struct rpc_fds *fds,
 	       json_t **ret_result, struct err *err)
 {
+	struct service *service = ctx;
+	const char *uid;
+	bool listening;
+
 	(void)fds;
-	return with_uid(ctx, params, launcher_recover, ret_result, err);
+	if (launch_recover_decode(params, &uid, &listening, err) == -1 ||
+	    launcher_recover(service->launcher, uid, listening, err) == -1)
+		return -1;
+	launcher_touch(service->launcher);
+	*ret_result = status_of(service);
+	return 0;
 }
 
 static int

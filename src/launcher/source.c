@@ -20,6 +20,7 @@ struct source {
 	pthread_t mover;
 	struct loop_timer *cut_timer; /* runs from an abort to its grace */
 	void (*changed)(void *ctx);
+	void (*resume)(void *ctx);
 	void *ctx;
 };
 
@@ -52,6 +53,18 @@ begin_abort(struct source *source)
 			 source->flight.config.abort_grace_ms * US_PER_MS);
 }
 
+/* QEMU lets go of the guest as it hands it over: how much it was slowed down
+ * stays. */
+static void
+take_progress(struct launch_record *record, const struct launch_progress *now)
+{
+	uint32_t throttle = record->progress.throttle_percent;
+
+	record->progress = *now;
+	if (throttle > now->throttle_percent)
+		record->progress.throttle_percent = throttle;
+}
+
 static void
 take_news(void *ctx, const struct flight_news *news)
 {
@@ -59,13 +72,15 @@ take_news(void *ctx, const struct flight_news *news)
 	struct launch_record *record = &source->record;
 
 	if (news->has_progress)
-		record->progress = news->progress;
+		take_progress(record, &news->progress);
 	if (news->post_copy)
 		outcome_switched(record);
 	if (news->paused)
 		record->mode = LAUNCH_MODE_PAUSED;
 	if (news->aborting != LAUNCH_REASON_NONE)
 		begin_abort(source);
+	if (news->resume)
+		source->resume(source->ctx);
 	if (news->last) {
 		(void)pthread_join(source->mover, NULL);
 		source->running = false;
@@ -95,6 +110,7 @@ source_start(const struct source_config *config)
 
 	flight_init(&source->flight, &config->flight, take_news, source);
 	source->changed = config->changed;
+	source->resume = config->resume;
 	source->ctx = config->ctx;
 	source->run = config->mover != NULL ? config->mover : mover_run;
 	source->cut_timer = loop_timer_new(config->flight.loop, cut, source);
@@ -104,6 +120,7 @@ source_start(const struct source_config *config)
 		.role = LAUNCH_SOURCE,
 		.start_us = time_now_us(),
 		.mode = LAUNCH_PRE_COPY,
+		.watched = config->watched,
 	};
 	if (run(source, &err) == -1)
 		outcome_unstarted(&source->record, &err, time_now_us());
@@ -153,7 +170,7 @@ source_abort(struct source *source, struct err *err)
 }
 
 int
-source_recover(struct source *source, struct err *err)
+source_recover(struct source *source, bool listening, struct err *err)
 {
 	if (source->running)
 		return err_set(err, ERR_CONFLICT, "the migration goes on");
@@ -161,7 +178,12 @@ source_recover(struct source *source, struct err *err)
 	    source->record.reason != LAUNCH_REASON_POST_COPY_FAILED)
 		return err_set(err, ERR_CONFLICT,
 			       "there is no post-copy that broke");
+	if (listening &&
+	    flight_peek(&source->flight).stream != QMP_STREAM_PAUSED)
+		return err_set(err, ERR_CONFLICT,
+			       "QEMU is not at a break of its stream");
 	source->flight.config.migration.recover = true;
+	source->flight.config.listening = listening;
 	if (run(source, err) == -1)
 		return -1;
 	/* Whatever was asked for before is not asked of this try. */
@@ -170,6 +192,27 @@ source_recover(struct source *source, struct err *err)
 	free(source->record.message);
 	source->record.message = xstrdup("");
 	return 0;
+}
+
+bool
+source_stream(struct source *source, enum qmp_stream stream)
+{
+	struct launch_record *record = &source->record;
+	uint64_t breaks = record->breaks, mended = record->mended;
+
+	if (stream == QMP_STREAM_PAUSED)
+		record->breaks++;
+	else if (stream == QMP_STREAM_POST_COPY ||
+		 stream == QMP_STREAM_COMPLETED)
+		record->mended = record->breaks;
+	flight_stream(&source->flight, stream);
+	return record->breaks != breaks || record->mended != mended;
+}
+
+void
+source_refused(struct source *source, const struct err *err)
+{
+	flight_refused(&source->flight, err);
 }
 
 enum outcome_wish

@@ -31,10 +31,14 @@ struct source;
 struct source_config {
 	const char *uid; /* of the migration; copied */
 	struct flight_config flight;
+	bool watched; /* QEMU has a monitor that source_stream() comes from */
 	/* The thread that does the work; NULL: mover.h's. For tests. */
 	void *(*mover)(void *flight);
 	/* The record has changed; and once more when it is over. */
 	void (*changed)(void *ctx);
+	/* QEMU is to take its stream up again; source_refused() if it cannot.
+	 */
+	void (*resume)(void *ctx);
 	void *ctx;
 };
 
@@ -53,8 +57,14 @@ void source_free(struct source *source);
  */
 int source_abort(struct source *source, struct err *err);
 
-/* After a post-copy that broke: tries again. ERR_CONFLICT when it did not. */
-int source_recover(struct source *source, struct err *err);
+/* After a post-copy that broke: tries again, by QEMU where the target's listens
+ * already, else by libvirt. ERR_CONFLICT when it did not break. */
+int source_recover(struct source *source, bool listening, struct err *err);
+
+/* What QEMU says of its own stream, and why it does not take it up again.
+ * Returns whether the record has changed. */
+bool source_stream(struct source *source, enum qmp_stream stream);
+void source_refused(struct source *source, const struct err *err);
 
 /* What was seen of the domain: one that was stalled may have ended well.
  * Returns what has to be done to it now. */

@@ -19,7 +19,10 @@ struct fixture {
 	struct loop_timer *patience;
 	struct source *source;
 	bool (*until)(const struct fixture *f);
+	unsigned resumed;
 };
+
+static void resume(void *ctx);
 
 /* What the thread is to do next, and that it has. */
 static sem_t begun, go, done;
@@ -109,8 +112,10 @@ setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 	struct source_config config = {
 		.uid = "m1",
+		.watched = true,
 		.mover = mover,
 		.changed = changed,
+		.resume = resume,
 		.ctx = f,
 	};
 
@@ -227,7 +232,7 @@ test_an_abort_during_a_switch_comes_too_late_and_cuts_nothing(void **state)
 				       .why = VIRT_WHY_POST_COPY_FAILED } } });
 	wait_until(f, is_over);
 	assert_int_equal(r->reason, LAUNCH_REASON_POST_COPY_FAILED);
-	assert_int_equal(source_recover(f->source, &err), 0);
+	assert_int_equal(source_recover(f->source, false, &err), 0);
 	(void)sem_wait(&begun);
 	assert_int_equal(r->reason, LAUNCH_REASON_NONE);
 	assert_int_equal(r->abort, LAUNCH_ABORT_FAILED);
@@ -254,6 +259,84 @@ test_an_abort_during_a_switch_that_fails_is_not_forgotten(void **state)
 	assert_int_equal(r->mode, LAUNCH_PRE_COPY);
 }
 
+static void
+resume(void *ctx)
+{
+	struct fixture *f = ctx;
+
+	f->resumed++;
+}
+
+static bool
+is_resumed(const struct fixture *f)
+{
+	return f->resumed > 0;
+}
+
+/* By QEMU's own word, and only at a break. */
+static void
+test_a_break_is_counted_and_taken_up_by_qemu(void **state)
+{
+	struct fixture *f = *state;
+	const struct launch_record *r = source_record(f->source);
+	struct err err;
+
+	assert_true(r->watched);
+	assert_false(source_stream(f->source, QMP_STREAM_POST_COPY));
+	assert_int_equal(r->breaks, 0);
+	let_go(&(struct flight_news){
+		.last = true,
+		.outcome = { .rc = -1,
+			     .seen = true,
+			     .look = { .state = VIRT_PAUSED,
+				       .why = VIRT_WHY_POST_COPY_FAILED } } });
+	wait_until(f, is_over);
+	/* libvirt has lost its connection, and QEMU has not: it goes on. */
+	assert_int_equal(source_recover(f->source, true, &err), -1);
+	assert_int_equal(err.kind, ERR_CONFLICT);
+	assert_true(source_stream(f->source, QMP_STREAM_PAUSED));
+	assert_int_equal(r->breaks, 1);
+	assert_int_equal(r->mended, 0);
+	assert_int_equal(source_recover(f->source, true, &err), 0);
+	(void)sem_wait(&begun);
+	assert_true(flight->config.listening);
+	assert_int_equal(flight_peek(flight).breaks, 1);
+	assert_int_equal(flight_peek(flight).stream, QMP_STREAM_PAUSED);
+	let_go(&(struct flight_news){ .resume = true });
+	wait_until(f, is_resumed);
+	(void)err_set(&err, ERR_REFUSED, "no");
+	source_refused(f->source, &err);
+	assert_true(flight_peek(flight).refused);
+	assert_false(source_stream(f->source, QMP_STREAM_RECOVERS));
+	assert_int_equal(r->mended, 0);
+	assert_true(source_stream(f->source, QMP_STREAM_POST_COPY));
+	assert_int_equal(r->mended, 1);
+	assert_true(source_stream(f->source, QMP_STREAM_PAUSED));
+	assert_int_equal(r->breaks, 2);
+	assert_int_equal(flight_peek(flight).breaks, 2);
+}
+
+static bool
+is_handed_over(const struct fixture *f)
+{
+	return source_record(f->source)->progress.percent == 99;
+}
+
+static void
+test_how_much_the_guest_was_slowed_down_stays(void **state)
+{
+	struct fixture *f = *state;
+	const struct launch_progress *p = &source_record(f->source)->progress;
+
+	let_go(&(struct flight_news){
+		.has_progress = true,
+		.progress = { .percent = 98, .throttle_percent = 70 } });
+	let_go(&(struct flight_news){ .has_progress = true,
+				      .progress = { .percent = 99 } });
+	wait_until(f, is_handed_over);
+	assert_int_equal(p->throttle_percent, 70);
+}
+
 int
 main(void)
 {
@@ -273,6 +356,12 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			test_an_abort_during_a_switch_that_fails_is_not_forgotten,
 			setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_break_is_counted_and_taken_up_by_qemu, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			test_how_much_the_guest_was_slowed_down_stays, setup,
+			teardown),
 	};
 
 	return cmocka_run_group_tests_name("source", tests, NULL, NULL);

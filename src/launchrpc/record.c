@@ -57,6 +57,12 @@ launch_record_copy(struct launch_record *to, const struct launch_record *from)
 	*to = copy;
 }
 
+bool
+launch_record_broken(const struct launch_record *record, bool libvirt)
+{
+	return record->breaks > 0 ? record->breaks > record->mended : libvirt;
+}
+
 static json_t *
 progress_encode(const struct launch_progress *progress)
 {
@@ -113,6 +119,12 @@ set_time(json_t *obj, const char *name, int64_t us)
 		(void)json_object_set_new(obj, name, json_integer(us));
 }
 
+static void
+set_count(json_t *obj, const char *name, uint64_t count)
+{
+	(void)json_object_set_new(obj, name, json_integer((json_int_t)count));
+}
+
 json_t *
 launch_record_encode(const struct launch_record *record)
 {
@@ -129,6 +141,11 @@ launch_record_encode(const struct launch_record *record)
 	set_str(obj, "mode", launch_mode_name(record->mode));
 	set_str(obj, "abortStatus", launch_abort_name(record->abort));
 	set_bool(obj, "cutStreams", record->cut_streams);
+	if (record->watched) {
+		set_count(obj, "breaks", record->breaks);
+		set_count(obj, "mended", record->mended);
+		set_count(obj, "listening", record->listening);
+	}
 	set_bool(obj, "domainDetected", record->domain_detected);
 	set_time(obj, "domainReadyTimeUs", record->domain_ready_us);
 	(void)json_object_set_new(obj, "progress",
@@ -161,6 +178,18 @@ flags_decode(const json_t *obj, struct launch_record *ret, struct err *err)
 	    js_opt_bool(obj, "domainDetected", &ret->domain_detected, err) ==
 		    -1)
 		return -1;
+	return 0;
+}
+
+static int
+breaks_decode(const json_t *obj, struct launch_record *ret, struct err *err)
+{
+	if (js_opt_u64(obj, "breaks", 0, INT64_MAX, &ret->breaks, err) == -1 ||
+	    js_opt_u64(obj, "mended", 0, INT64_MAX, &ret->mended, err) == -1 ||
+	    js_opt_u64(obj, "listening", 0, INT64_MAX, &ret->listening, err) ==
+		    -1)
+		return -1;
+	ret->watched = json_object_get(obj, "breaks") != NULL;
 	return 0;
 }
 
@@ -207,6 +236,7 @@ launch_record_decode(const json_t *obj, struct launch_record *ret,
 	if (names_decode(obj, ret, err) == 0 &&
 	    times_decode(obj, ret, err) == 0 &&
 	    flags_decode(obj, ret, err) == 0 &&
+	    breaks_decode(obj, ret, err) == 0 &&
 	    js_opt_obj(obj, "progress", &progress, err) == 0 &&
 	    (progress == NULL ||
 	     progress_decode(progress, &ret->progress, err) == 0))

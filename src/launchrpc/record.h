@@ -14,7 +14,8 @@
  *   reason is MachineEnded.
  * - either side, not completed with reason PostCopyFailed: it is stalled,
  * partly here and partly there, since end_us. `recover` on the source may end
- * that, and so may QEMU by itself; the reason goes while that is tried.
+ * that, and so may QEMU by itself; the reason goes while that is tried. The
+ * target's QEMU has to listen before: see `listening`.
  * - source, not completed with reason Unconfirmed: the connection broke between
  *   the hand-over and the target's word that it runs. The machine stands here,
  *   since end_us. `cancel` brings it back, once it is known that the target
@@ -68,6 +69,12 @@ struct launch_record {
 	/* The abort does not come to an end by itself: the handler has to cut
 	 * the streams (source.stop of ferry-proxy), which ends it at once. */
 	bool cut_streams;
+	/* A second monitor tells of QEMU's own stream, or will: the numbers
+	 * below count. How often post-copy broke, and how many of these breaks
+	 * are mended; on the target, after how many QEMU was made to listen
+	 * again. */
+	bool watched;
+	uint64_t breaks, mended, listening;
 	/* target */
 	bool domain_detected;
 	int64_t domain_ready_us;
@@ -85,5 +92,9 @@ json_t *launch_record_encode(const struct launch_record *record);
  * have them, are Internal, Other and the like; members are ignored. */
 int launch_record_decode(const json_t *obj, struct launch_record *ret,
 			 struct err *err);
+
+/* Whether post-copy is broken now: by QEMU's own word where it has said
+ * something, else by libvirt's, who does not notice when QEMU goes on. */
+bool launch_record_broken(const struct launch_record *record, bool libvirt);
 
 #endif

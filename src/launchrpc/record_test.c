@@ -23,6 +23,10 @@ test_what_is_encoded_is_decoded(void **state)
 		.mode = LAUNCH_POST_COPY,
 		.abort = LAUNCH_ABORTING,
 		.cut_streams = true,
+		.watched = true,
+		.breaks = 3,
+		.mended = 2,
+		.listening = 1,
 		.domain_detected = true,
 		.domain_ready_us = 3,
 		.progress = { 50, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, INT64_MAX },
@@ -38,6 +42,10 @@ test_what_is_encoded_is_decoded(void **state)
 	launch_record_copy(&copy, &read);
 	again = launch_record_encode(&copy);
 	assert_true(json_equal(text, again));
+	assert_true(copy.watched);
+	assert_int_equal(copy.breaks, 3);
+	assert_int_equal(copy.mended, 2);
+	assert_int_equal(copy.listening, 1);
 	assert_int_equal(copy.progress.downtime_ms, 10);
 	assert_int_equal(copy.progress.blackout_ms, INT64_MAX);
 	launch_record_done(&record);
@@ -59,6 +67,22 @@ test_names_of_a_later_version_do_no_harm(void **state)
 	assert_int_equal(read.reason, LAUNCH_REASON_INTERNAL);
 	assert_int_equal(read.mode, LAUNCH_PRE_COPY);
 	assert_int_equal(read.abort, LAUNCH_ABORT_NONE);
+	/* An earlier one counts nothing. */
+	assert_false(read.watched);
+}
+
+static void
+test_qemu_knows_better_than_libvirt_what_is_broken(void **state)
+{
+	struct launch_record r = { .watched = true };
+
+	(void)state;
+	assert_true(launch_record_broken(&r, true));
+	assert_false(launch_record_broken(&r, false));
+	r.breaks = 1;
+	assert_true(launch_record_broken(&r, false));
+	r.mended = 1;
+	assert_false(launch_record_broken(&r, true));
 }
 
 static void
@@ -73,6 +97,8 @@ test_what_makes_no_sense_is_refused_by_name(void **state)
 		  "failed" },
 		{ "{\"uid\":\"u\",\"role\":\"source\",\"endTimeUs\":-1}",
 		  "endTimeUs" },
+		{ "{\"uid\":\"u\",\"role\":\"source\",\"breaks\":-1}",
+		  "breaks" },
 		{ "{\"uid\":\"u\",\"role\":\"source\",\"progress\":{"
 		  "\"percent\":\"all\"}}",
 		  "percent" },
@@ -97,6 +123,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_encoded_is_decoded),
 		cmocka_unit_test(test_names_of_a_later_version_do_no_harm),
+		cmocka_unit_test(
+			test_qemu_knows_better_than_libvirt_what_is_broken),
 		cmocka_unit_test(test_what_makes_no_sense_is_refused_by_name),
 	};
 

@@ -312,6 +312,31 @@ launch_uid_decode(const json_t *obj, const char **ret_uid, struct err *err)
 }
 
 json_t *
+launch_recover_encode(const char *migration_uid, bool listening)
+{
+	json_t *obj = launch_uid_encode(migration_uid);
+
+	/* Earlier launchers know nothing of it. */
+	if (listening)
+		(void)json_object_set_new(obj, "listening", json_true());
+	return obj;
+}
+
+int
+launch_recover_decode(const json_t *obj, const char **ret_uid,
+		      bool *ret_listening, struct err *err)
+{
+	static const char *const names[] = { "migrationUid", "listening",
+					     NULL };
+
+	*ret_listening = false;
+	if (js_only(obj, names, err) == -1 ||
+	    js_opt_bool(obj, "listening", ret_listening, err) == -1)
+		return -1;
+	return uid_decode(obj, ret_uid, err);
+}
+
+json_t *
 launch_grace_encode(uint64_t seconds)
 {
 	json_t *obj = json_object();

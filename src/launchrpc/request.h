@@ -97,6 +97,11 @@ void launch_migrate_done(struct launch_migrate *migrate);
 json_t *launch_uid_encode(const char *migration_uid);
 int launch_uid_decode(const json_t *obj, const char **ret_uid, struct err *err);
 
+/* recover: the same, and whether the target's QEMU listens again. */
+json_t *launch_recover_encode(const char *migration_uid, bool listening);
+int launch_recover_decode(const json_t *obj, const char **ret_uid,
+			  bool *ret_listening, struct err *err);
+
 /* shutdown: {"graceSeconds":N}. */
 json_t *launch_grace_encode(uint64_t seconds);
 int launch_grace_decode(const json_t *obj, uint64_t *ret_seconds,

@@ -168,10 +168,47 @@ test_versions_ignore_what_they_do_not_know(void **state)
 	assert_string_equal(read.libvirt, "");
 }
 
+/* Earlier launchers refuse what they do not know. */
+static void
+test_a_recovery_says_that_somebody_listens_or_nothing(void **state)
+{
+	static const char *const bad[] = {
+		"{}",
+		"{\"migrationUid\":\"m\",\"listening\":1}",
+		"{\"migrationUid\":\"m\",\"more\":true}",
+	};
+	const char *uid;
+	bool listening;
+	struct err err;
+
+	(void)state;
+	for (int expected = 0; expected < 2; expected++) {
+		AUTO(js_unref)
+		json_t *params = launch_recover_encode("m1", expected != 0);
+
+		assert_int_equal(json_object_size(params), 1 + expected);
+		assert_int_equal(
+			launch_recover_decode(params, &uid, &listening, &err),
+			0);
+		assert_string_equal(uid, "m1");
+		assert_int_equal(listening, expected);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		AUTO(js_unref)
+		json_t *params = js_parse(bad[i], strlen(bad[i]), &err);
+
+		assert_int_equal(
+			launch_recover_decode(params, &uid, &listening, &err),
+			-1);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_a_recovery_says_that_somebody_listens_or_nothing),
 		cmocka_unit_test(test_sync_and_prepare_survive_the_way),
 		cmocka_unit_test(test_migrate_survives_the_way),
 		cmocka_unit_test(test_what_is_not_known_is_refused),

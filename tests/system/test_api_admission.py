@@ -309,6 +309,7 @@ WRITES = [
     (in_state(targetDirectMigrationNodePorts={
         str(port): 0 for port in range(4000, 4017)}), set()),
     (in_state(targetNodeDomainDetected=True), {"node2"}),
+    (in_state(targetListensAfterBreaks=1), {"node2"}),
     (in_state(startTimestamp="2026-01-01T00:00:00Z"), {"node1"}),
     (in_state(mode="PreCopy"), {"node1"}),
     (in_state(abortStatus="Succeeded"), {"node1"}),

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine moves between launchers, through two ferry-proxies."""
 
-import contextlib
 import os
 import signal
 
@@ -138,32 +137,37 @@ def test_post_copy_finishes_what_does_not_converge(launcher_lab, machine):
     assert move.succeed()["mode"] == "PostCopy"
 
 
+def is_broken(move, breaks):
+    """Both sides know, and QEMU on the target listens again."""
+    source, target = move.source.migration(), move.target.migration()
+    return source.get("reasonCode") == target.get("reasonCode") \
+        == "PostCopyFailed" and source["breaks"] == target["breaks"] \
+        == target["listening"] == breaks
+
+
 def test_a_post_copy_that_broke_is_taken_up_again(launcher_lab, machine):
     move = launcher_lab.move(machine, bandwidth=4 << 20, configuration={
         "bandwidthPerMigration": SLOW, "completionTimeoutPerGiB": 2,
         "allowPostCopy": True, "allowWorkloadDisruption": True})
-    # libvirt on the target has to know that it is post-copy by then.
     there = Machine(move.target)
-    wait_until(there.counter, PATIENCE, "the guest to count there")
-    move.disconnect()
-    for pod in (move.source, move.target):
-        wait_until(lambda p=pod: p.migration().get("reasonCode")
-                   == "PostCopyFailed", PATIENCE, "it to stand")
-    assert not move.source.migration()["completed"]
-    move.connect()
-
-    def taken_up():
-        """Each try may be one too early."""
-        if move.target.migration().get("reasonCode") != "PostCopyFailed":
-            return True
-        # A source that is done with it ends.
-        with contextlib.suppress(OSError):
-            seen = move.source.migration().get("reasonCode")
-            if seen == "PostCopyFailed":
-                move.source.call("recover", migrationUid=move.uid)
-        return not move.source.process.running()
-
-    wait_until(taken_up, PATIENCE, "it to go on")
+    for breaks, bandwidth in ((1, 2 << 20), (2, 0)):
+        mark = there.counter()
+        wait_until(lambda m=mark: there.counter() > m, PATIENCE,
+                   "the guest to count there")
+        move.disconnect()
+        wait_until(lambda b=breaks: is_broken(move, b), PATIENCE,
+                   "it to stand")
+        assert not move.source.migration()["completed"]
+        # Without a way QEMU is not told to connect: it could not bear that.
+        answer = move.source.call("recover", migrationUid=move.uid,
+                                  listening=True)
+        assert answer["migration"].get("reasonCode") != "PostCopyFailed"
+        wait_until(lambda b=breaks: is_broken(move, b), PATIENCE,
+                   "it to have been tried")
+        move.connect(bandwidth)
+        move.source.call("recover", migrationUid=move.uid, listening=True)
+        wait_until(lambda b=breaks: move.target.migration()["mended"] == b,
+                   PATIENCE, "it to go on")
     assert move.succeed()["mode"] == "PostCopy"
 
 

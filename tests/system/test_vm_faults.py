@@ -81,10 +81,8 @@ def test_a_migration_network_that_goes_down_ends_a_migration(cluster, machine,
 
 
 def test_a_post_copy_that_is_cut_is_taken_up_again(cluster, ends):
-    # Without a network: see test_vm_kills_programs.py.
-    machine = cluster.start_machine("cut", memory="256Mi", dirty="96,500",
-                                    interfaces=[], networks=[])
-    with Held(cluster, "PostCopy", [machine]) as held:
+    machine = cluster.start_machine("cut", memory="256Mi", dirty="96,500")
+    with machine.pinging(), Held(cluster, "PostCopy", [machine]) as held:
         wait_for("it to run there", lambda: machine.count(held.target)
                  > machine.count(held.source) + 20, PATIENCE)
         held.check()

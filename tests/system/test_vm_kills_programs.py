@@ -42,17 +42,14 @@ def fixture_ends(cluster):
 
 @pytest.fixture(scope="module", name="shared_machine")
 def fixture_shared_machine(cluster):
-    """It has enough to keep a slow wire busy, and no network: under emulation
-    QEMU stands with all it has while a page is missing that a packet is to go
-    to, and one that stands cannot be told to take post-copy up again."""
-    return cluster.start_machine("vm1", memory="256Mi", dirty="128,500",
-                                 interfaces=[], networks=[])
+    """It has enough to keep a slow wire busy."""
+    return cluster.start_machine("vm1", memory="256Mi", dirty="128,500")
 
 
 @pytest.fixture(scope="module", name="blocker")
 def fixture_blocker(cluster, shared_machine):
     with cordoned(cluster, other(cluster, shared_machine.node)):
-        return cluster.start_machine("blocker", interfaces=[], networks=[])
+        return cluster.start_machine("blocker")
 
 
 @pytest.fixture(name="machine")
@@ -127,7 +124,11 @@ def wait_counts(machine, node):
 
 
 def test_programs_killed_in_post_copy_cost_nothing(machine, ends):
-    with Held(machine.cluster, "PostCopy", [machine]) as held:
+    """Packets come meanwhile. Under emulation QEMU's main thread waits, with
+    all locks that it has, for the page that one is to be written to, and does
+    not answer anybody who would tell it to go on."""
+    with machine.pinging(), Held(machine.cluster, "PostCopy", [machine]) \
+            as held:
         for side, what in harmless("PostCopy"):
             kill(held, machine, side, what)
         for side in ("source", "target"):
