@@ -197,8 +197,13 @@ class Controllers:
         return [c for c in self.all if c is not leader and c.runs()]
 
     def free_lease(self):
-        """The lease of one that was killed is over, without waiting."""
-        self.api.patch(LEASE, {"spec": {"holderIdentity": ""}})
+        """The lease of one that was killed is over, without waiting.
+
+        By a client of its own: it is called out of threads of proxies too.
+        """
+        client = self.cluster.api()
+        client.patch(LEASE, {"spec": {"holderIdentity": ""}})
+        client.close()
 
     def rescue(self):
         """Somebody leads, also when one that died wrote its name last."""
