@@ -15,6 +15,7 @@
 #include "proxy/reason.h"
 #include "proxy/relay.h"
 #include "proxy/testnet.h"
+#include "proxy/turns.h"
 
 #define STREAMS 12
 #define BYTES (1UL << 20)
@@ -162,12 +163,68 @@ test_streams_run_end_and_are_cut_in_several_threads(void **state)
 	loop_free(loop);
 }
 
+/* Offers more than can be sent, and takes what has come; how much it was. */
+static size_t
+keep_busy(struct job *job)
+{
+	static uint8_t data[262144];
+	ssize_t n;
+
+	(void)send(job->near, data, sizeof(data), MSG_NOSIGNAL | MSG_DONTWAIT);
+	n = recv(job->far, data, sizeof(data), MSG_DONTWAIT);
+	return n > 0 ? (size_t)n : 0;
+}
+
+static void
+test_busy_streams_take_turns_and_may_be_cut_while_they_wait(void **state)
+{
+	struct workers *workers = workers_start(1);
+	struct loop *loop = loop_new();
+	struct job jobs[STREAMS] = { 0 };
+	size_t got[STREAMS] = { 0 };
+	int running = STREAMS, busy = STREAMS;
+	uint64_t deadline = loop_now_ms() + DEADLINE_MS;
+
+	(void)state;
+	assert_true(STREAMS > 2 * TURNS_AT_ONCE);
+	for (int i = 0; i < STREAMS; i++) {
+		jobs[i].main = loop;
+		jobs[i].running = &running;
+		job_start(&jobs[i], workers, NULL);
+	}
+	/* None is left behind, though all want more all the time. */
+	while (busy > 0) {
+		assert_true(loop_now_ms() < deadline);
+		for (int i = 0; i < STREAMS; i++) {
+			size_t before = got[i];
+
+			got[i] += keep_busy(&jobs[i]);
+			busy -= before < 2UL * TURNS_BYTES &&
+				got[i] >= 2UL * TURNS_BYTES;
+		}
+	}
+	for (int i = 0; i < STREAMS; i++)
+		worker_post(jobs[i].worker, abort_relay, jobs[i].relay);
+	while (running > 0) {
+		assert_true(loop_now_ms() < deadline);
+		loop_poll(loop);
+	}
+	workers_stop(workers);
+	for (int i = 0; i < STREAMS; i++) {
+		close(jobs[i].near);
+		close(jobs[i].far);
+	}
+	loop_free(loop);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			test_streams_run_end_and_are_cut_in_several_threads),
+		cmocka_unit_test(
+			test_busy_streams_take_turns_and_may_be_cut_while_they_wait),
 	};
 
 	return cmocka_run_group_tests_name("worker", tests, NULL, NULL);
