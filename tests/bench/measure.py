@@ -30,7 +30,7 @@ IDLE_CONNECTIONS = 1000
 IDLE_SETTLE_SECONDS = 0.3
 ROUNDTRIP_BYTES = 64
 # On which cores the programs of one connection end up is luck, and it matters.
-ROUNDTRIP_REPEAT = 3
+ROUNDTRIP_REPEAT = 5
 CLIENTS = 16
 # From which share of the machine on other programs disturb a measurement.
 DISTURBED = 0.05
