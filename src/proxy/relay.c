@@ -172,6 +172,7 @@ run_half(struct half *half)
 	const struct pump *pump = half->relay->pump;
 	enum flow flow;
 
+	half->moved_before = half->moved;
 	half->moved = 0;
 	flow = half->outward ? pump->outward(half) : pump->inward(half);
 	note_stall(half, flow);
@@ -209,6 +210,7 @@ tls_is_due(struct relay *relay)
 				: tls_stream_wants_to_send(tls);
 }
 
+/* What is waited for now; also called when a turn has come. */
 static void
 want(void *arg)
 {

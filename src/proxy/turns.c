@@ -58,11 +58,18 @@ turn_give_back(struct turn *turn)
 	hand_on(turns);
 }
 
+/* Until the oldest turn is over; one that has been for long, at once. */
 static void
 start_timer(struct turns *turns)
 {
+	uint64_t until_ms = TAILQ_FIRST(&turns->held)->until_ms;
+	uint64_t now_ms = loop_now_ms();
+
 	if (!loop_timer_running(turns->timer))
-		loop_timer_start(turns->timer, TURNS_MS * US_PER_MS);
+		loop_timer_start(turns->timer,
+				 until_ms > now_ms
+					 ? (until_ms - now_ms) * US_PER_MS
+					 : 0);
 }
 
 /* Takes the turns back that have lasted long enough. Who still has something to
