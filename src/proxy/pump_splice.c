@@ -7,8 +7,6 @@
  * space. Only what the kernel has not got, the few bytes that came together
  * with the last record of the handshake, is written by hand first.
  *
- * A few bytes are copied after all: that is faster than to hand pages on.
- *
  * In plain mode the bytes go as they are. Where the kernel does TLS they go as
  * its records, and what is not data is done here: the end of a direction, new
  * keys, and records that are no data, which a splice does not take.
@@ -19,13 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "proxy/relay_internal.h"
 #include "tls/ktls.h"
-
-#define SMALL_BYTES 4096U
 
 static void
 return_pipe(struct half *half)
@@ -198,65 +193,6 @@ fill_pipe(struct half *half, bool *ret_eager)
 	return FLOW_SINK;
 }
 
-/* What could not be sent of a few bytes waits in the pipe. */
-static enum flow
-keep(struct half *half, const uint8_t *data, size_t len)
-{
-	if (borrow_pipe(half) == FLOW_FAILED)
-		return FLOW_FAILED;
-	/* It is empty, and the smallest there is has room for them. */
-	if (write(half->pipe.write_fd, data, len) != (ssize_t)len)
-		return relay_fail(half, REASON_RESOURCES,
-				  "cannot write to a pipe: %s",
-				  strerror(errno));
-	half->pipe_len = len;
-	return FLOW_SINK;
-}
-
-/* As fill_pipe(), but what has come is on its way already, if it can be. */
-static enum flow
-copy_few(struct half *half, bool *ret_eager)
-{
-	size_t allowed = relay_allowance(half, SMALL_BYTES);
-	uint8_t data[SMALL_BYTES];
-	ssize_t got, sent;
-
-	if (allowed == 0)
-		return FLOW_LIMIT;
-	got = recv(half->from_fd, data, allowed, 0);
-	relay_unused(half, allowed, got > 0 ? (size_t)got : 0);
-	if (got == -1)
-		return relay_read_error(half);
-	if (got == 0)
-		return FLOW_ENDED;
-	*ret_eager = (size_t)got == SMALL_BYTES;
-	sent = half->discard
-		       ? got
-		       : send(half->to_fd, data, (size_t)got, MSG_NOSIGNAL);
-	if (sent == -1) {
-		enum flow flow = relay_write_error(half);
-
-		if (flow == FLOW_FAILED)
-			return flow;
-		sent = flow == FLOW_ENDED ? got : 0;
-	}
-	relay_count(half, (size_t)sent);
-	return sent == got ? FLOW_SINK
-			   : keep(half, data + sent, (size_t)(got - sent));
-}
-
-/* The way for what is likely to come next. */
-static enum flow
-take(struct half *half, bool *ret_eager)
-{
-	if (half->moved_before < SMALL_BYTES && half->moved == 0 &&
-	    !half->relay->offloaded)
-		return copy_few(half, ret_eager);
-	if (borrow_pipe(half) == FLOW_FAILED)
-		return FLOW_FAILED;
-	return fill_pipe(half, ret_eager);
-}
-
 static enum flow
 run(struct half *half)
 {
@@ -275,7 +211,9 @@ run(struct half *half)
 			return end(half);
 		if (!eager || reads == RELAY_READS)
 			break;
-		flow = take(half, &eager);
+		if (borrow_pipe(half) == FLOW_FAILED)
+			return FLOW_FAILED;
+		flow = fill_pipe(half, &eager);
 		if (flow == FLOW_ENDED)
 			half->source_ended = true;
 		else if (flow != FLOW_SINK) {

@@ -172,7 +172,6 @@ run_half(struct half *half)
 	const struct pump *pump = half->relay->pump;
 	enum flow flow;
 
-	half->moved_before = half->moved;
 	half->moved = 0;
 	flow = half->outward ? pump->outward(half) : pump->inward(half);
 	note_stall(half, flow);

@@ -46,8 +46,7 @@ struct half {
 	bool discard;      /* the sink is gone; what comes is dropped */
 	enum flow flow;
 	uint64_t blocked_ns; /* since when the sink is full, or 0 */
-	size_t moved;        /* bytes in this run, or the last */
-	size_t moved_before; /* in the one before that */
+	size_t moved;        /* bytes in the last run */
 
 	uint8_t *buf;   /* borrowed, NULL when empty */
 	size_t rest_at; /* inward: where the wire bytes not yet opened are */
